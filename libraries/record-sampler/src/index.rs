@@ -4,13 +4,18 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::mem;
+use std::ops::{Deref, Range};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::input::{AlignedBuffer, FileAccess, FileWindow, PlainFile, ReadAt, digest, without_bom};
+use memmap2::{Mmap, MmapOptions};
+
+use crate::input::{
+    AlignedBuffer, FileAccess, FileWindow, PlainFile, ReadAt, digest, map_bytes, without_bom,
+};
 use crate::simd::{count_lines, may_have_blank_line};
 use crate::work::{ProgressGate, available, join, start};
 use crate::{Error, ErrorKind, Format, Result};
@@ -27,19 +32,42 @@ const MAGIC: &[u8; 8] = b"nlx\0\0\0\0\x02";
 const HEAD_BYTES: usize = 56;
 /// The blocks of a group, of which the sum is kept.
 const GROUP: usize = 64;
+/// An index of at least this size is mapped, if that is allowed: the page faults of reading it would
+/// take longer than a sample of a few lines.
+const MAPPED_BYTES: usize = 32 << 10;
 
 /// The number of line feeds in each block of a file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct LineIndex {
     pub(crate) block_bytes: u64,
-    /// The numbers as they are stored, four bytes each: the index of a large file is neither
+    /// Holds the numbers as they are stored, four bytes each: the index of a large file is neither
     /// decoded nor copied, as a look-up needs few of them.
-    counts: Vec<u8>,
+    stored: IndexBytes,
+    /// The bytes of `stored` that are the numbers.
+    counts: Range<usize>,
     /// The number of line feeds before each group of blocks; one entry more than there are groups.
     before: Vec<u64>,
     ends_with_line_feed: bool,
     /// No line begins with white space, so that none is blank; this is known of JSON Lines only.
     has_no_blank_line: bool,
+}
+
+/// The bytes of a stored index, or the numbers of one that was just made.
+#[derive(Debug)]
+pub(crate) enum IndexBytes {
+    Held(Vec<u8>),
+    Mapped(Mmap),
+}
+
+impl Deref for IndexBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            IndexBytes::Held(bytes) => bytes,
+            IndexBytes::Mapped(map) => map,
+        }
+    }
 }
 
 /// A block, and the number of line feeds before it and up to its end.
@@ -95,17 +123,19 @@ impl LineIndex {
         };
         *buffer = window.into_buffer();
         let has_no_blank_line = blanks.is_some_and(|found| !found.load(Ordering::Relaxed));
-        let counts = counts.iter().flat_map(|count| count.to_le_bytes()).collect();
-        Ok(LineIndex::new(block_bytes, counts, ends_with_line_feed, has_no_blank_line))
+        let bytes: Vec<u8> = counts.iter().flat_map(|count| count.to_le_bytes()).collect();
+        let (counts, stored) = (0..bytes.len(), IndexBytes::Held(bytes));
+        Ok(LineIndex::new(block_bytes, stored, counts, ends_with_line_feed, has_no_blank_line))
     }
 
     fn new(
         block_bytes: u64,
-        counts: Vec<u8>,
+        stored: IndexBytes,
+        counts: Range<usize>,
         ends_with_line_feed: bool,
         has_no_blank_line: bool,
     ) -> LineIndex {
-        let (numbers, _) = counts.as_chunks::<4>();
+        let (numbers, _) = stored[counts.clone()].as_chunks::<4>();
         let mut before = Vec::with_capacity(numbers.len().div_ceil(GROUP) + 1);
         let mut sum = 0;
         before.push(0);
@@ -113,7 +143,13 @@ impl LineIndex {
             sum += group.iter().map(|count| u64::from(u32::from_le_bytes(*count))).sum::<u64>();
             sum
         }));
-        LineIndex { block_bytes, counts, before, ends_with_line_feed, has_no_blank_line }
+        LineIndex { block_bytes, stored, counts, before, ends_with_line_feed, has_no_blank_line }
+    }
+
+    /// The number of line feeds in each block.
+    #[inline]
+    fn counts(&self) -> &[[u8; 4]] {
+        self.stored[self.counts.clone()].as_chunks().0
     }
 
     /// Whether each line of a file of this format is a record.
@@ -135,7 +171,7 @@ impl LineIndex {
     /// there are blocks without any.
     #[inline]
     fn block(&self, number: usize, before: u64) -> IndexedBlock {
-        let count = self.counts.as_chunks::<4>().0.get(number);
+        let count = self.counts().get(number);
         let count = count.map_or(0, |count| u64::from(u32::from_le_bytes(*count)));
         IndexedBlock { number, before, end: before + count }
     }
@@ -156,7 +192,7 @@ impl LineIndex {
     fn find_block(&self, n: u64) -> IndexedBlock {
         let group = self.before.partition_point(|before| *before < n).saturating_sub(1);
         let mut block = self.block(group * GROUP, self.before[group]);
-        while n > block.end && block.number < self.counts.len() / 4 {
+        while n > block.end && block.number < self.counts().len() {
             block = self.block(block.number + 1, block.end);
         }
         block
@@ -164,13 +200,13 @@ impl LineIndex {
 
     /// The stored index of the file, if it matches the file as it is. That of a file of another
     /// machine must be readable if it is there.
-    pub(crate) fn load(path: &Path, file: &PlainFile) -> Option<Result<LineIndex>> {
+    pub(crate) fn load(path: &Path, file: &PlainFile, may_map: bool) -> Option<Result<LineIndex>> {
         let bytes = match file.handle.remote().map(ReadAt::index) {
-            Some(Ok(bytes)) => bytes,
+            Some(Ok(bytes)) => bytes.map(IndexBytes::Held),
             Some(Err(error)) => {
                 return Some(Err(Error::caused(ErrorKind::Io, "reading its index", error)));
             }
-            None => stored(path),
+            None => stored(path, may_map),
         };
         let content = || content_digest(file).ok();
         LineIndex::parse(bytes?, file.size, file.modified_ns, content).map(Ok)
@@ -179,7 +215,7 @@ impl LineIndex {
     /// Parses an index, if it is valid and was made for such a file. Without the time of its last
     /// change, the size and the content decide.
     pub(crate) fn parse(
-        mut bytes: Vec<u8>,
+        bytes: IndexBytes,
         size: u64,
         modified_ns: Option<i128>,
         content: impl Fn() -> Option<u64>,
@@ -205,13 +241,13 @@ impl LineIndex {
         if !is_sound || counts.max().is_some_and(|most| u64::from(most) > block) {
             return None;
         }
-        bytes.truncate(bytes.len() - 8);
-        bytes.drain(..HEAD_BYTES);
-        Some(LineIndex::new(block, bytes, flags & 1 != 0, flags & 2 != 0))
+        let counts = HEAD_BYTES..body.len();
+        Some(LineIndex::new(block, bytes, counts, flags & 1 != 0, flags & 2 != 0))
     }
 
     fn to_bytes(&self, file: &PlainFile) -> Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(HEAD_BYTES + self.counts.len() + 8);
+        let counts = self.counts().as_flattened();
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + counts.len() + 8);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&file.size.to_le_bytes());
         bytes.extend_from_slice(&file.modified_ns.unwrap_or_default().to_le_bytes());
@@ -219,7 +255,7 @@ impl LineIndex {
         bytes.extend_from_slice(&content_digest(file)?.to_le_bytes());
         let flags = u64::from(self.ends_with_line_feed) | u64::from(self.has_no_blank_line) << 1;
         bytes.extend_from_slice(&flags.to_le_bytes());
-        bytes.extend_from_slice(&self.counts);
+        bytes.extend_from_slice(counts);
         bytes.extend_from_slice(&index_digest(&bytes).to_le_bytes());
         Ok(bytes)
     }
@@ -247,16 +283,24 @@ impl LineIndex {
 }
 
 /// The bytes of the index beside a file of this machine.
-fn stored(path: &Path) -> Option<Vec<u8>> {
+fn stored(path: &Path, may_map: bool) -> Option<IndexBytes> {
     let limit = HEAD_BYTES as u64 + 4 * MOST_BLOCKS + 8;
     let index = File::open(index_path(path)).ok()?;
     let len = index.metadata().ok()?.len();
     if len > limit {
         return None;
     }
-    let mut bytes = vec![0; len as usize];
+    let len = len as usize;
+    // A file system without mappings is read.
+    if may_map
+        && len >= MAPPED_BYTES
+        && let Ok(map) = map_bytes(&index, MmapOptions::new().len(len).populate())
+    {
+        return Some(IndexBytes::Mapped(map));
+    }
+    let mut bytes = vec![0; len];
     index.read_exact_at(&mut bytes, 0).ok()?;
-    Some(bytes)
+    Some(IndexBytes::Held(bytes))
 }
 
 /// The path of the index of a file: with `.nlx` appended.
@@ -325,7 +369,7 @@ fn count_blocks(
 fn content_digest(file: &PlainFile) -> Result<u64> {
     const PIECE: u64 = 512;
     let mut window = FileWindow::new(FileAccess::Read(file), PIECE as usize);
-    let mut all = Vec::new();
+    let mut all = Vec::with_capacity(17 * PIECE as usize);
     for place in 0..=16u128 {
         let last = file.size.saturating_sub(PIECE);
         let offset = (u128::from(last) * place / 16) as u64;
@@ -366,4 +410,51 @@ pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
     }
     bytes.extend_from_slice(&index_digest(&bytes).to_le_bytes());
     fs::write(index_path(path), bytes).map_err(|error| Error::caused(ErrorKind::Write, "", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The index of a file of so many blocks, of which block `n` has `n % 7` line feeds.
+    fn index_of(blocks: u32) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        let size = u64::from(blocks) * BLOCK_BYTES;
+        for word in [size, 0, 0, BLOCK_BYTES, 17, 1] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        bytes.extend((0..blocks).flat_map(|number| (number % 7).to_le_bytes()));
+        let digest = index_digest(&bytes);
+        bytes.extend_from_slice(&digest.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_mapped_index_is_as_one_that_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lines");
+        for (blocks, is_large) in [(100, false), (20_000, true)] {
+            fs::write(index_path(&path), index_of(blocks)).unwrap();
+            let [read, mapped] = [false, true].map(|may_map| stored(&path, may_map).unwrap());
+            assert!(matches!(read, IndexBytes::Held(_)));
+            assert_eq!(matches!(mapped, IndexBytes::Mapped(_)), is_large);
+            let size = u64::from(blocks) * BLOCK_BYTES;
+            for bytes in [read, mapped] {
+                let index = LineIndex::parse(bytes, size, None, || Some(17)).unwrap();
+                let weeks = u64::from(blocks / 7);
+                assert_eq!(
+                    index.lines(),
+                    weeks * 21 + [0, 0, 1, 3, 6, 10, 15][blocks as usize % 7]
+                );
+                // The last line feed of a week is in its last block.
+                for week in [0, 5, weeks - 1] {
+                    let block = index.block_of(21 * (week + 1), index.first_block());
+                    assert_eq!(
+                        (block.number, block.before),
+                        (week as usize * 7 + 6, 21 * week + 15)
+                    );
+                }
+            }
+        }
+    }
 }

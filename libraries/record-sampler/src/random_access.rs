@@ -163,8 +163,9 @@ impl IndexedPopulation {
             let mapped = is_mapped.then(|| map(file, Density::Dense)).transpose().map_err(named)?;
             let access =
                 mapped.as_ref().map_or(FileAccess::Read(file), |map| FileAccess::Map(file, map));
-            let kept = if sampler.keeps_index { LineIndex::load(&input.path, file) } else { None };
-            let kept = kept.transpose().map_err(named)?;
+            let may_map = self.may_map && self.method == FetchMethod::Auto;
+            let kept = sampler.keeps_index.then(|| LineIndex::load(&input.path, file, may_map));
+            let kept = kept.flatten().transpose().map_err(named)?;
             let kept = kept.filter(|index| index.counts_records_of(format));
             if sampler.keeps_index && file.handle.remote().is_some() && kept.is_none() {
                 let text = "has no index beside it that was made of its bytes, in this format";

@@ -41,7 +41,7 @@ pub(crate) use records::{BufferedRecord, Header, Records};
 pub use remote::ReadAt;
 pub(crate) use scan::{Checkpoint, FileReader, Scan, Scanned};
 pub(crate) use window::{
-    AlignedBuffer, Density, FileAccess, FileWindow, PAGE_BYTES, fault_bytes, map,
+    AlignedBuffer, Density, FileAccess, FileWindow, PAGE_BYTES, fault_bytes, map, map_bytes,
 };
 
 /// The records to choose from: those of all inputs, in order.

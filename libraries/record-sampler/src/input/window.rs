@@ -1,6 +1,9 @@
 //! Bytes at any offset of a file, through a mapping or through a small buffer. Only the mapping
 //! depends on files not being changed.
 
+use std::fs::File;
+use std::io;
+
 use memmap2::{Advice, Mmap, MmapOptions};
 
 use super::plain_file::{PlainFile, read_exactly};
@@ -136,17 +139,12 @@ pub(crate) enum Density {
 /// Maps a file that is not empty. If another process truncates the file while it is mapped, reading
 /// beyond the new end ends this process with SIGBUS; the documentation of `FetchMethod::Mmap` says
 /// so.
-#[expect(unsafe_code, reason = "maps files")]
 pub(crate) fn map(file: &PlainFile, density: Density) -> Result<Mmap> {
     let len = usize::try_from(file.size)
         .map_err(|_| Error::new(ErrorKind::BadRequest, "is too large to be mapped"))?;
-    let mut options = MmapOptions::new();
-    options.len(len);
     let mapping = |error| Error::caused(ErrorKind::Io, "mapping it", error);
     let open = file.handle.get().map_err(mapping)?;
-    let local = open.file().map_err(mapping)?;
-    // SAFETY: the bytes are only read as bytes; the danger of a truncated file is documented above.
-    let map = unsafe { options.map(local) };
+    let map = map_bytes(open.file().map_err(mapping)?, MmapOptions::new().len(len));
     let map = map.map_err(mapping)?;
     // This is only advice: without it, more is read than needed, or faults take longer.
     let _ = match density {
@@ -158,6 +156,13 @@ pub(crate) fn map(file: &PlainFile, density: Density) -> Result<Mmap> {
         Density::All => Ok(()),
     };
     Ok(map)
+}
+
+/// Maps a file like [`map`], with all that the options say.
+#[expect(unsafe_code, reason = "maps files")]
+pub(crate) fn map_bytes(file: &File, options: &MmapOptions) -> io::Result<Mmap> {
+    // SAFETY: the bytes are only read as bytes; the danger of a truncated file is documented above.
+    unsafe { options.map(file) }
 }
 
 /// The bytes of a cached file that a page fault maps: 64 KiB if it is cached in single pages,

@@ -453,8 +453,9 @@ impl Sampler {
     }
 
     /// Allows [`FetchMethod::Auto`] to map a file: faster for many records of a fixed size in a
-    /// cached file. If another process truncates the file meanwhile, this one gets SIGBUS, which
-    /// ends it unless it handles the signal.
+    /// cached file, and for the index of a large file of lines. If another process truncates the
+    /// file or the index meanwhile, this one gets SIGBUS, which ends it unless it handles the
+    /// signal.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
