@@ -32,8 +32,8 @@ const MAGIC: &[u8; 8] = b"nlx\0\0\0\0\x02";
 const HEAD_BYTES: usize = 56;
 /// The blocks of a group, of which the sum is kept.
 const GROUP: usize = 64;
-/// An index of at least this size is mapped, if that is allowed: the page faults of reading it would
-/// take longer than a sample of a few lines.
+/// An index of at least this size is mapped, if that is allowed: the page faults of reading it
+/// would take longer than a sample of a few lines.
 const MAPPED_BYTES: usize = 32 << 10;
 
 /// The number of line feeds in each block of a file.

@@ -40,8 +40,8 @@ pub fn fail_at_the_size_limit() -> io::Result<()> {
     handle_signal(libc::SIGXFSZ, ignore)
 }
 
-/// From now on, this function is called when the signal arrives. It may call only what is allowed in
-/// a handler.
+/// From now on, this function is called when the signal arrives. It may call only what is allowed
+/// in a handler.
 #[expect(unsafe_code, reason = "handles a signal")]
 pub(crate) fn handle_signal(signal: c_int, handler: extern "C" fn(c_int)) -> io::Result<()> {
     // SAFETY: all fields of a sigaction may be zero.
