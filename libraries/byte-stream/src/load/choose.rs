@@ -16,6 +16,8 @@ const PROBE_FROM_BYTES: u64 = 8 << 20;
 const THREAD_BYTES: u64 = 2 << 20;
 /// More threads only wait for the same memory.
 const MOST_COPYING: usize = 8;
+/// If nearly all bytes are cached, a mapping neither waits for the medium nor copies.
+const MAPPED_SHARE: f64 = 0.9;
 /// The most requests that are kept in flight for a medium that answers late.
 const MOST_WAITING: u64 = 16;
 
@@ -30,8 +32,9 @@ pub enum LoadWay {
     Read,
     /// Several threads read steps of 1 MiB by `pread`, through the page cache.
     Pread,
-    /// The file is mapped. If it fits into the memory that is left, its pages are read at once;
-    /// otherwise each is read when it is used. Needs [`LoadOptions::allow_map`], and one range.
+    /// The file is mapped. If this way is requested, and the bytes fit into the memory that is
+    /// left, they are read at once; otherwise those that are not cached are read when they are used
+    /// (Linux: about 2 MiB at a time). Needs [`LoadOptions::allow_map`], and one range.
     Map,
     /// Several threads read steps of 1 MiB past the page cache, by `O_DIRECT` (Linux). Where the
     /// file system refuses that, it is [`LoadWay::Pread`].
@@ -50,7 +53,8 @@ impl fmt::Display for LoadWay {
     }
 }
 
-/// Why a way was chosen. The first that is true decides, in this order.
+/// Why a way was chosen. The first that is true decides, in this order; but nine tenths in the page
+/// cache, where a mapping is allowed, decide before the memory that is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LoadReason {
@@ -62,7 +66,8 @@ pub enum LoadReason {
     Small,
     /// The bytes do not fit into the memory that is left: [`LoadWay::Map`], if that is allowed.
     LargerThanMemory,
-    /// At least half of the bytes are in the page cache: [`LoadWay::Pread`].
+    /// At least half of the bytes are in the page cache: [`LoadWay::Pread`]; or nine tenths, and a
+    /// mapping is allowed: [`LoadWay::Map`].
     Cached,
     /// The bytes fit into the memory that is left, but not together with a copy in the page cache:
     /// [`LoadWay::Direct`].
@@ -146,9 +151,15 @@ impl LoadChoice {
         self.size_bytes.saturating_mul(times) <= usable
     }
 
+    /// Whether so much is cached that a mapping is the fastest way.
+    fn is_mostly_cached(&self) -> bool {
+        self.cached_share.is_some_and(|share| share >= MAPPED_SHARE)
+    }
+
     /// The way and the reason that follow from the facts.
     fn by_facts(&self, may_map: bool) -> Result<(LoadWay, LoadReason)> {
         match (self.memory_left_bytes, self.cached_share) {
+            _ if may_map && self.is_mostly_cached() => Ok((LoadWay::Map, LoadReason::Cached)),
             (Some(_), _) if !self.fits(1) && may_map => {
                 Ok((LoadWay::Map, LoadReason::LargerThanMemory))
             }
@@ -189,9 +200,11 @@ pub(super) fn decide(
     match options.way {
         LoadWay::Auto if size < SMALL_BYTES => return Ok(choice),
         LoadWay::Auto => {
-            choice.memory_left_bytes = facts::memory_left_bytes();
-            choice.cached_share = facts::cached_share(file, kind, layout);
             let may_map = options.may_map && layout.one_range().is_some();
+            choice.cached_share = facts::cached_share(file, kind, layout);
+            if !(may_map && choice.is_mostly_cached()) {
+                choice.memory_left_bytes = facts::memory_left_bytes();
+            }
             (choice.way, choice.why) = choice.by_facts(may_map)?;
             let waits = matches!(choice.why, LoadReason::NotCached | LoadReason::NoRoomForCache);
             if waits && size >= PROBE_FROM_BYTES {
@@ -297,7 +310,10 @@ mod tests {
 
     #[test]
     fn the_way_follows_from_the_facts() {
-        check(Some(4096), Some(0.97), true, "pread: 97 % of 512.0 MiB are cached");
+        check(Some(4096), Some(0.97), true, "map: 97 % of 512.0 MiB are cached");
+        check(None, Some(0.97), true, "map: 97 % of 512.0 MiB are cached");
+        check(Some(4096), Some(0.6), true, "pread: 60 % of 512.0 MiB are cached");
+        check(Some(4096), Some(0.97), false, "pread: 97 % of 512.0 MiB are cached");
         check(Some(600), Some(0.97), false, "pread: 97 % of 512.0 MiB are cached");
         check(Some(4096), Some(0.2), true, "pread: 20 % of 512.0 MiB are cached");
         check(None, Some(0.2), true, "pread: 20 % of 512.0 MiB are cached");
@@ -306,7 +322,7 @@ mod tests {
         check(Some(1024), None, true, text);
         check(Some(4096), None, true, "pread: what is cached cannot be found out");
         let text = "map: 512.0 MiB do not fit into the 512.0 MiB of memory that are left";
-        check(Some(512), Some(1.0), true, text);
+        check(Some(512), Some(0.5), true, text);
         let text = "TooLarge: 512.0 MiB do not fit into the 256.0 MiB of memory that are left; load \
                     parts, allow a mapping, or name a way";
         check(Some(256), Some(0.0), false, text);

@@ -10,7 +10,7 @@ use rustix::fs::fstat;
 use rustix::io::{Errno, pread};
 
 use super::choose::SMALL_BYTES;
-use super::{LoadChoice, LoadOptions, LoadWay, LoadedBytes, PartLayout, out_of_memory};
+use super::{LoadChoice, LoadOptions, LoadReason, LoadWay, LoadedBytes, PartLayout, out_of_memory};
 use crate::buffer::Buffer;
 use crate::cancel;
 use crate::{Error, ErrorKind, Progress, Result};
@@ -18,6 +18,9 @@ use crate::{Error, ErrorKind, Progress, Result};
 /// What a thread reads at once: large enough to hide the cost of a request, small enough that all
 /// threads end at nearly the same time.
 const STEP_BYTES: u64 = 1 << 20;
+/// What the kernel reads ahead of one request, at the least: on FUSE, for example, no more.
+#[cfg(target_os = "linux")]
+const WINDOW_BYTES: u64 = 128 << 10;
 /// What one call reads, if nobody waits for progress. Linux reads at most 2 GiB.
 const LONG_STEP_BYTES: u64 = 1 << 30;
 /// `O_DIRECT` needs offsets, lengths and addresses of multiples of the sector size, which is at
@@ -206,14 +209,11 @@ impl<'a> Transfer<'a> {
         Ok(())
     }
 
-    /// Requests all of a step at once: a read alone waits for one window of read-ahead, mostly of
-    /// 128 KiB, after the other.
+    /// A read alone waits for one window of read-ahead, mostly of 128 KiB, after the other.
     #[cfg(target_os = "linux")]
     fn read_ahead(&self, offset: u64, len: u64) {
-        if self.choice.way == LoadWay::Pread && self.choice.why == super::LoadReason::NotCached {
-            let (len, advice) = (std::num::NonZero::new(len), rustix::fs::Advice::WillNeed);
-            // A refusal is harmless.
-            let _ = rustix::fs::fadvise(self.file, offset, len, advice);
+        if self.choice.way == LoadWay::Pread && self.choice.why == LoadReason::NotCached {
+            request_ahead(self.file, offset, len);
         }
     }
 
@@ -228,8 +228,11 @@ impl<'a> Transfer<'a> {
         // nor truncated, this way is not chosen.
         let map = unsafe { options.map(self.file) }.map_err(Error::io)?;
         self.check_size(range)?;
-        if self.choice.fits(1) {
+        if self.choice.why == LoadReason::Requested && self.choice.fits(1) {
             self.populate(&map, range)?;
+        } else {
+            read_far_ahead(&map);
+            self.advanced(map.len());
         }
         Ok(map)
     }
@@ -302,6 +305,30 @@ fn anonymous(total: usize, lead: usize) -> Result<MmapMut> {
     }
     Ok(map)
 }
+
+/// Requests all of a step at once. The kernel may read only one window of each request; those that
+/// it has read already cost little.
+#[cfg(target_os = "linux")]
+pub(super) fn request_ahead(file: &File, offset: u64, len: u64) {
+    let windows = (WINDOW_BYTES..len).step_by(WINDOW_BYTES as usize);
+    let windows = windows.map(|at| (offset + at, WINDOW_BYTES.min(len - at)));
+    for (offset, len) in [(offset, len)].into_iter().chain(windows) {
+        let len = std::num::NonZero::new(len);
+        // A refusal is harmless.
+        let _ = rustix::fs::fadvise(file, offset, len, rustix::fs::Advice::WillNeed);
+    }
+}
+
+/// Pages that are not cached are read 2 MiB at a time, with as many read ahead, when the first of
+/// them is used: otherwise each 128 KiB would wait for the medium alone.
+#[cfg(target_os = "linux")]
+fn read_far_ahead(map: &Mmap) {
+    // A refusal is harmless.
+    let _ = map.advise(memmap2::Advice::HugePage);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_far_ahead(_map: &Mmap) {}
 
 /// The tasks in the order of memory. They end at multiples of `step` in the file.
 fn tasks<'a>(layout: &PartLayout, mut bytes: &'a mut [u8], step: u64) -> Vec<ReadTask<'a>> {

@@ -164,10 +164,33 @@ fn a_file_that_is_cut_while_it_is_loaded_is_an_error() {
         let file = file(&bytes(32 * MIB));
         let cut = file.reopen().unwrap();
         let cut = move |_| cut.set_len(5000).unwrap();
-        let error = load(file.path(), &options(way).threads(2).on_progress(cut)).unwrap_err();
+        // A mapping is not allowed: it would have its bytes before it is cut.
+        let options = LoadOptions::new().way(way).threads(2).on_progress(cut);
+        let error = load(file.path(), &options).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Truncated, "{way}: {error}");
         assert!(error.offset().is_some_and(|at| (5000..32 << 20).contains(&at)), "{error}");
     }
+}
+
+#[test]
+fn a_cached_file_is_mapped_where_that_is_allowed() {
+    let data = bytes(9 * MIB + 7);
+    let file = file(&data);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let report = move |progress: byte_stream::Progress| {
+        let _ = sender.send(progress.done_bytes);
+    };
+    let loaded = load(file.path(), &options(LoadWay::Auto).on_progress(report)).unwrap();
+    assert!(*loaded == *data);
+    let choice = loaded.choice();
+    // What was written may have been evicted.
+    if choice.cached_share.is_some_and(|share| share >= 0.9) {
+        assert_eq!((choice.way, choice.why), (LoadWay::Map, LoadReason::Cached), "{choice}");
+        assert_eq!(receiver.iter().collect::<Vec<u64>>(), [data.len() as u64]);
+    }
+    let parts = [0..MIB as u64, 3 * MIB as u64..9 * MIB as u64];
+    let apart = load(file.path(), &options(LoadWay::Auto).parts(parts)).unwrap();
+    assert_ne!(apart.choice().way, LoadWay::Map);
 }
 
 #[test]
