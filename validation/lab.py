@@ -31,7 +31,7 @@ NULL = os.open(os.devnull, os.O_RDWR)
 def options(description, **defaults):
     """The options of a script: --NAME of the type of its default, a switch where that is False; a list is what is positional.
 
-    SIGTERM ends the script like an error, so that blocks of `finally` and `with` clean up.
+    SIGTERM and SIGINT end the script like an error, so that blocks of `finally` and `with` clean up.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in defaults.items():
@@ -42,7 +42,8 @@ def options(description, **defaults):
         else:
             parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     chosen = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(f"{parser.prog}: stopped"))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(f"{parser.prog}: stopped"))
     return chosen
 
 
@@ -50,6 +51,72 @@ def log(path):
     """A function that writes its words as a line, separated by tabs, at once: to a file, or without a path to stdout."""
     file = open(path, "w", encoding="utf-8") if path else sys.stdout
     return lambda *words: print(*words, sep="\t", file=file, flush=True)
+
+
+def journal(path):
+    """The records of a file of JSON lines, and a function that adds one at once; without a path nothing is kept.
+
+    A script that finds its own records there goes on where it was stopped.
+    """
+    if not path:
+        return [], lambda record: None
+    file = open(path, "a+", encoding="utf-8")
+    file.seek(0)
+    lines, records = file.read().splitlines(keepends=True), []
+    for line in lines:
+        # The last line of a script that was killed may lack its end.
+        with contextlib.suppress(ValueError):
+            records.append(json.loads(line))
+    if lines and not lines[-1].endswith("\n"):
+        file.write("\n")
+
+    def add(record):
+        file.write(json.dumps(record) + "\n")
+        file.flush()
+
+    return records, add
+
+
+@contextlib.contextmanager
+def started(command, **streams):
+    """A program that is asked to end, and waited for, where the block, or this script, ends before it does.
+
+    Bytelab then removes what it has made and mounted, and ends what it has started.
+    """
+    with subprocess.Popen(["setpriv", "--pdeathsig", "TERM", *command], text=True, **streams) as process:
+        try:
+            yield process
+        except BaseException:
+            process.terminate()
+            try:
+                process.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            raise
+
+
+@contextlib.contextmanager
+def scratch(parent, name):
+    """A new folder, which is removed afterwards with what is mounted in it; that of a script which was killed, before."""
+
+    def remove(folder):
+        mounts = pathlib.Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
+        for point in (line.split()[1] for line in mounts):
+            if point.startswith(f"{folder}/"):
+                subprocess.run(["umount", "-l", point], check=False)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    parent = pathlib.Path(parent).resolve()
+    for old in parent.glob(f"{name}-*"):
+        process = old.name.removeprefix(f"{name}-")
+        if process.isdigit() and not pathlib.Path("/proc", process).exists():
+            remove(old)
+    folder = parent / f"{name}-{os.getpid()}"
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        remove(folder)
 
 
 @contextlib.contextmanager
@@ -141,11 +208,12 @@ def run(program, *words, stderr=subprocess.PIPE):
 
 def attempt(program, *words):
     """Runs bytelab, which may skip methods; the JSON document of its run, or the last line of its errors."""
-    ran = subprocess.run([program, *words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    with started([program, *words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as ran:
+        printed, errors = ran.communicate()
     try:
-        return json.loads(ran.stdout)
+        return json.loads(printed)
     except ValueError:
-        return (ran.stderr.strip().splitlines() or ["no result"])[-1]
+        return (errors.strip().splitlines() or ["no result"])[-1]
 
 
 def decisive(document):
