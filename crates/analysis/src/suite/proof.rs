@@ -59,6 +59,8 @@ pub struct DetectableSlowdown {
     pub benchmark: usize,
     /// None if none up to 1,000 % is.
     pub percent: Option<f64>,
+    /// The share of gates in which a slowdown of 5 % is found, and confirmed.
+    pub found_5_percent: f64,
     /// At 90 %, by drawing gates.
     pub interval: Option<(f64, f64)>,
 }
@@ -199,6 +201,7 @@ fn detectable(
         Some(DetectableSlowdown {
             benchmark: *benchmark,
             percent: Some(*smallest).filter(|percent| percent.is_finite()),
+            found_5_percent: search.share(5.0, &search.all(), REPLICATES, seed),
             interval: search.interval(seed),
         })
     };
@@ -268,20 +271,24 @@ impl<'a> SlowdownSearch<'a> {
         (0..self.series.len()).collect()
     }
 
-    /// The smallest slowdown, in percent; `chosen` are the gates from which one is drawn.
+    /// The share of gates in which this slowdown is found; `chosen` are the gates from which one is
+    /// drawn.
+    fn share(&self, percent: f64, chosen: &[usize], replicates: usize, seed: u64) -> f64 {
+        // The same draws for each slowdown, so that the share grows with it.
+        let mut random = SplitMix64(seed);
+        let shift = (percent / 100.0).ln_1p() - self.log_limit;
+        let found = (0..replicates).filter(|_| {
+            let gate = chosen[random.below(chosen.len() as u64) as usize];
+            let mut own = SplitMix64(random.draw());
+            self.is_shown(gate, shift, &mut own, |look| look.red)
+                && self.is_shown(gate, shift, &mut own, |look| look.confirmed)
+        });
+        found.count() as f64 / replicates as f64
+    }
+
+    /// The smallest slowdown, in percent.
     fn smallest(&self, chosen: &[usize], replicates: usize, seed: u64) -> Option<f64> {
-        let share = |percent: f64| {
-            // The same draws for each slowdown, so that the share grows with it.
-            let mut random = SplitMix64(seed);
-            let shift = (percent / 100.0).ln_1p() - self.log_limit;
-            let found = (0..replicates).filter(|_| {
-                let gate = chosen[random.below(chosen.len() as u64) as usize];
-                let mut own = SplitMix64(random.draw());
-                self.is_shown(gate, shift, &mut own, |look| look.red)
-                    && self.is_shown(gate, shift, &mut own, |look| look.confirmed)
-            });
-            found.count() as f64 / replicates as f64
-        };
+        let share = |percent: f64| self.share(percent, chosen, replicates, seed);
         if share(PERCENT_MAX) < FOUND {
             return None;
         }
@@ -424,6 +431,7 @@ mod tests {
             let (low, high) = middle.interval.unwrap();
             let percent = middle.percent.unwrap();
             assert!(low <= percent * 1.5 && percent <= high * 1.5, "{low} {percent} {high}");
+            assert_eq!(middle.found_5_percent >= 0.8, percent <= 5.0, "{middle:?}");
             let worst = proof.worst.unwrap().percent.unwrap();
             assert!(worst >= percent, "{worst} {percent}");
             percent

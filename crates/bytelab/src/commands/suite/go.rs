@@ -54,7 +54,8 @@ impl Harness for Go {
 
     /// Each benchmark runs once, as only that tells the names of its parts.
     fn names(&self, program: &SuiteProgram, run: &HarnessRun) -> Result<Vec<String>> {
-        let ran = run.execute(program.dir(), &words(program, ".", "1x"));
+        let Some(benchmarks) = listed(program, run)? else { return Ok(Vec::new()) };
+        let ran = run.execute(program.dir(), &words(program, &benchmarks, "1x"));
         if !run.printed().unwrap_or_default().contains("ns/op") {
             return ran.map(|()| Vec::new());
         }
@@ -81,6 +82,30 @@ fn words(program: &SuiteProgram, benchmarks: &str, time: &str) -> Vec<String> {
     texts([&from_path(&program.file), "-test.run=^$", &bench, &time])
 }
 
+/// The pattern of the benchmarks that are listed: with a filter, only those that may have a chosen
+/// part, because others may take minutes. None if there is no such benchmark.
+fn listed(program: &SuiteProgram, run: &HarnessRun) -> Result<Option<String>> {
+    if run.filter.is_empty() {
+        return Ok(Some(".".to_owned()));
+    }
+    let list = texts([&from_path(&program.file), "-test.list=^Benchmark"]);
+    run.execute(program.dir(), &list).context("-test.list")?;
+    let printed = run.printed()?;
+    let names = printed.lines().filter_map(|line| line.strip_prefix("Benchmark"));
+    let may_be = |name: &&str| run.filter.iter().any(|pattern| may_match(pattern, name));
+    let chosen: Vec<&str> = names.filter(may_be).collect();
+    Ok((!chosen.is_empty()).then(|| format!("^Benchmark({})$", chosen.join("|"))))
+}
+
+/// Whether the benchmark of this name, or a part of it, may match the pattern.
+fn may_match(pattern: &str, name: &str) -> bool {
+    let is_part = |text: &str| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
+    match pattern.split_once('*') {
+        Some((start, _)) => name.starts_with(start) || is_part(start),
+        None => pattern == name || is_part(pattern),
+    }
+}
+
 /// The pattern of a name, of which go matches the parts between slashes one by one; the import
 /// leaves out the word before it.
 fn pattern(name: &str) -> String {
@@ -95,5 +120,21 @@ mod tests {
     #[test]
     fn each_part_of_a_name_is_matched_alone() {
         assert_eq!(pattern("Copy/size=4.1/a"), "^BenchmarkCopy$/^size=4\\.1$/^a$");
+    }
+
+    #[test]
+    fn a_benchmark_is_listed_if_a_part_of_it_may_be_chosen() {
+        for (pattern, name, expected) in [
+            ("Copy", "Copy", true),
+            ("Copy", "CopyN", false),
+            ("Copy/a", "Copy", true),
+            ("CopyN/a", "Copy", false),
+            ("Copy*", "CopyN", true),
+            ("Copy/a*", "Copy", true),
+            ("Copy/a*", "CopyN", false),
+            ("*N", "Other", true),
+        ] {
+            assert_eq!(may_match(pattern, name), expected, "{pattern} {name}");
+        }
     }
 }

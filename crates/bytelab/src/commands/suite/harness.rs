@@ -76,12 +76,15 @@ pub(super) struct HarnessRun {
     pub(super) each: Duration,
     /// How many iterations it does instead, for a harness that takes a number.
     pub(super) iterations: Option<u64>,
+    /// The patterns of the names that are chosen; empty: all are. A harness that lists no others
+    /// may be faster.
+    pub(super) filter: Vec<String>,
     pub(super) stop: Stop,
 }
 
 impl HarnessRun {
     pub(super) fn new(out: PathBuf, each: Duration, stop: &Stop) -> HarnessRun {
-        HarnessRun { out, each, iterations: None, stop: stop.clone() }
+        HarnessRun { out, each, iterations: None, filter: Vec::new(), stop: stop.clone() }
     }
 
     /// The folder of results.

@@ -146,7 +146,9 @@ impl SuiteArgs {
     }
 
     fn harness_run(&self, work: &Path, stop: &Stop) -> HarnessRun {
-        HarnessRun::new(work.join("out"), self.each.unwrap_or(EACH), stop)
+        let mut run = HarnessRun::new(work.join("out"), self.each.unwrap_or(EACH), stop);
+        run.filter.clone_from(&self.filter);
+        run
     }
 
     fn time_ns(&self) -> u64 {

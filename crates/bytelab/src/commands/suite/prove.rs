@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use analysis::stats::LOOKS;
 use analysis::{GateState, MeasuredGate, Outcome, prove};
 use anyhow::{Result, anyhow, ensure};
 use measure::clock;
@@ -15,7 +16,7 @@ use measure::launch::{Orphans, Stop};
 use super::harness::Harness;
 use super::sessions::SuiteBenchmark;
 use super::sides::SuiteSide;
-use super::{CheckedSuite, SuiteArgs, listed, measure_gate, work_folder};
+use super::{CheckedSuite, EndedGate, SuiteArgs, listed, measure_gate, work_folder};
 use crate::commands::check::GateArgs;
 use crate::commands::{exit, layout, note};
 use crate::console;
@@ -63,15 +64,9 @@ pub(super) fn run(
             )));
         }
         longest_ns = longest_ns.max(clock::now_ns() - start_ns);
-        let all = 0..labels.len();
-        let is_red = !measured.confirmed.is_empty() || measured.is_mean_confirmed();
-        gates.push(MeasuredGate {
-            sessions: all.clone().map(|i| measured.gate.sessions(i).to_vec()).collect(),
-            session_ns: all.map(|i| measured.runs[i].session_ns() as f64).collect(),
-            is_red,
-        });
-        let word = if is_red { "red" } else { "not red" };
-        note(&format!("gate {} is {word}", gates.len()))?;
+        let measured = of_ended(&measured);
+        note(&line(gates.len() + 1, &measured))?;
+        gates.push(measured);
     }
     let proof = prove(&gates, percent, args.time_ns() as f64, super::seed());
     let text = if gate.json {
@@ -84,6 +79,24 @@ pub(super) fn run(
         0 if !failed.is_empty() => exit::of_outcome(Outcome::Missing),
         red => exit::of_slowdowns(red),
     })
+}
+
+/// What the proof needs of a gate.
+fn of_ended(ended: &EndedGate) -> MeasuredGate {
+    let all = 0..ended.runs.len();
+    MeasuredGate {
+        sessions: all.clone().map(|i| ended.gate.sessions(i).to_vec()).collect(),
+        session_ns: all.map(|i| ended.runs[i].session_ns() as f64).collect(),
+        is_red: !ended.confirmed.is_empty() || ended.is_mean_confirmed(),
+    }
+}
+
+/// The line on a gate. A benchmark without its first sessions could not be red in it.
+fn line(number: usize, gate: &MeasuredGate) -> String {
+    let word = if gate.is_red { "red" } else { "not red" };
+    let looked = gate.sessions.iter().filter(|sessions| sessions.len() >= LOOKS[0]).count();
+    let (n, least) = (gate.sessions.len(), LOOKS[0]);
+    format!("gate {number} is {word}; {looked} of {n} benchmarks had {least} sessions")
 }
 
 /// Builds the suite of the current folder, which is both sides, and lists its benchmarks.
