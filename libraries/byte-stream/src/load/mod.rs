@@ -182,8 +182,9 @@ impl LoadOptions {
         self
     }
 
-    /// Allows [`LoadWay::Map`]. It is chosen if nearly all bytes are cached, as it does not copy
-    /// them, or if they do not fit into the memory that is left; without this, that is an error.
+    /// Allows [`LoadWay::Map`]. It is chosen if nearly all bytes are cached, because it does not
+    /// copy them, and if the bytes do not fit into the memory that is left, which is an error
+    /// without this.
     ///
     /// # Safety
     ///
