@@ -564,7 +564,7 @@ mod tests {
         let mut cell = cell("a", [1.0; 3]);
         let answers = Answers::from_cell(&cell);
         assert_eq!((answers.single(), answers.contradiction()), (Some("1"), None));
-        cell.samples[1].answer = Some("2".to_owned());
+        cell.samples[1].answer = Some("2".into());
         let reason = "its samples gave different answers, 1 and 2";
         let answers = Answers::from_cell(&cell);
         assert_eq!(answers.single(), None);
@@ -611,14 +611,14 @@ mod tests {
             (counted.len(), shown.len())
         };
         assert_eq!(counts_of(&cell, WALL), (3, 3));
-        cell.samples[1].not_counted = Some("not warm".to_owned());
+        cell.samples[1].not_counted = Some("not warm".into());
         cell.samples[2].pass = Pass::Counting;
         assert_eq!((counts_of(&cell, WALL), facts_of(&cell).not_counted), ((1, 1), 1));
         assert_eq!(counts_of(&cell, "syscalls"), (0, 0));
         // No timed sample counts: the warm-up is an estimate.
         cell.samples[0].warm_up = true;
         cell.samples[2].pass = Pass::Timing;
-        cell.samples[2].not_counted = Some("not warm".to_owned());
+        cell.samples[2].not_counted = Some("not warm".into());
         assert_eq!(counts_of(&cell, WALL), (0, 1));
     }
 }

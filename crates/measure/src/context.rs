@@ -76,7 +76,7 @@ impl Position {
             not_counted: None,
             ops: done.ops,
             bytes: done.bytes,
-            answer: done.answer.clone(),
+            answer: done.answer.as_deref().map(Into::into),
         }
     }
 }

@@ -420,7 +420,7 @@ fn spent_ns(run: &Run) -> u64 {
 fn discard_session(run: &mut Run, session: u32, record: &mut dyn Record) -> Result<()> {
     for sample in run.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
         if sample.pass == Pass::Timing && sample.session == session {
-            sample.not_counted.get_or_insert_with(|| INTERRUPTED.to_owned());
+            sample.not_counted.get_or_insert_with(|| INTERRUPTED.into());
         }
     }
     record.discard_session(run, session)
@@ -480,7 +480,7 @@ mod tests {
         let is_whole = |taken: [u32; 2], again: u32| {
             let mut cells = taken.map(|n| cell(&[(0, n)]));
             let at = cells[1].samples.iter().position(|sample| sample.round == again).unwrap();
-            let failed = Sample { not_counted: Some("not warm".to_owned()), ..sample(0, again) };
+            let failed = Sample { not_counted: Some("not warm".into()), ..sample(0, again) };
             cells[1].samples.insert(at, failed);
             is_whole(&run(cells.to_vec()), 0)
         };

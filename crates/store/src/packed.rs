@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use model::run::{Cell, Pass, Role, Sample, Status};
@@ -57,7 +58,10 @@ pub(crate) fn unpack(answers: &[String], reasons: &[String], data: &[u8]) -> Res
     let (ops, total) = (bytes.field(n)?, bytes.field(n)?);
     let (answer, reason) = (bytes.field(n)?, bytes.field(n)?);
     bytes.end()?;
-    let text = |texts: &[String], number: [u8; 4]| match u32::from_le_bytes(number) {
+    let [answers, reasons] = [answers, reasons].map(|texts| -> Vec<Arc<str>> {
+        texts.iter().map(|text| Arc::from(text.as_str())).collect()
+    });
+    let text = |texts: &[Arc<str>], number: [u8; 4]| match u32::from_le_bytes(number) {
         0 => Ok(None),
         number => texts.get(number as usize - 1).cloned().map(Some).context("a text is missing"),
     };
@@ -68,10 +72,10 @@ pub(crate) fn unpack(answers: &[String], reasons: &[String], data: &[u8]) -> Res
             round: u32::from_le_bytes(round.get(i)),
             slot: u32::from_le_bytes(slot.get(i)),
             warm_up: flags & WARM_UP != 0,
-            not_counted: text(reasons, reason.get(i))?,
+            not_counted: text(&reasons, reason.get(i))?,
             ops: u64::from_le_bytes(ops.get(i)),
             bytes: u64::from_le_bytes(total.get(i)),
-            answer: text(answers, answer.get(i))?,
+            answer: text(&answers, answer.get(i))?,
         })
     };
     // A collected result would not know its length, and take up to twice the memory.
@@ -88,7 +92,7 @@ pub(crate) fn one_of_each(answers: Vec<String>) -> Vec<Sample> {
     if answers.is_empty() {
         return vec![sample(None)];
     }
-    answers.into_iter().map(|answer| sample(Some(answer))).collect()
+    answers.into_iter().map(|answer| sample(Some(answer.into()))).collect()
 }
 
 pub(crate) fn pack_values(values: &[f64]) -> Vec<u8> {
@@ -315,6 +319,8 @@ mod tests {
         (any::<(bool, bool)>(), numbers, text.clone(), text).prop_map(
             |((counting, warm_up), (session, round, slot, ops, bytes), not_counted, answer)| {
                 let pass = if counting { Pass::Counting } else { Pass::Timing };
+                let [not_counted, answer] =
+                    [not_counted, answer].map(|text| text.map(Arc::<str>::from));
                 Sample { pass, session, round, slot, warm_up, not_counted, ops, bytes, answer }
             },
         )
@@ -326,11 +332,22 @@ mod tests {
 
     #[test]
     fn what_is_equal_in_all_samples_is_stored_once() {
-        let sample = Sample { ops: 1, answer: Some("9f1c".to_owned()), ..Sample::default() };
+        let sample = Sample { ops: 1, answer: Some("9f1c".into()), ..Sample::default() };
         let (few, many) = (vec![sample.clone(); 2], vec![sample; 1002]);
         assert_eq!(pack(&many).data.len(), pack(&few).data.len() + 1000);
         assert_eq!(pack_values(&[0.0; 1000]).len(), 9);
         assert_eq!(pack_values(&[0.0, -0.0]).len(), 17);
+    }
+
+    #[test]
+    fn the_samples_of_a_cell_share_their_texts() {
+        assert!(size_of::<Sample>() <= 64, "{}", size_of::<Sample>());
+        let sample = Sample { answer: Some("9f1c".into()), ..Sample::default() };
+        let samples = [sample.clone(), sample];
+        let Packed { answers, reasons, data } = pack(&samples);
+        let back = unpack(&owned(&answers), &owned(&reasons), &data).unwrap();
+        let [one, other] = [0, 1].map(|i| back[i].answer.as_ref().unwrap());
+        assert!(Arc::ptr_eq(one, other));
     }
 
     proptest! {

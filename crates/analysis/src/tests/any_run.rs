@@ -23,10 +23,10 @@ prop_compose! {
     fn any_sample()(
         pass in prop_oneof![30 => Just(Pass::Timing), 1 => Just(Pass::Counting)],
         session in 0u32..3, round in 0u32..20, slot in 0u32..6, warm_up in prop::bool::weighted(0.1),
-        not_counted in prop::option::weighted(0.1, Just("not warm".to_owned())),
+        not_counted in prop::option::weighted(0.1, Just("not warm")),
         answer in prop::option::weighted(0.9, prop_oneof![30 => Just("1"), 1 => Just("2")]),
     ) -> Sample {
-        let answer = answer.map(str::to_owned);
+        let [not_counted, answer] = [not_counted, answer].map(|text| text.map(Into::into));
         Sample { pass, session, round, slot, warm_up, not_counted, ops: 1, bytes: 1, answer }
     }
 }

@@ -64,7 +64,7 @@ fn of_one_session_nothing_is_known_beside_the_winner() {
 fn only_in(mut cell: Cell, takes_part: impl Fn(usize) -> bool) -> Cell {
     for (round, sample) in cell.samples.iter_mut().enumerate() {
         if !takes_part(round) {
-            sample.not_counted = Some("it took no part".to_owned());
+            sample.not_counted = Some("it took no part".into());
         }
     }
     cell

@@ -45,7 +45,7 @@ fn only_samples_of_the_same_round_are_compared() {
     let mut a = cell("a", level.clone());
     let mut b = cell("b", times(&level, 1.03));
     for round in [0, 1, 17, 18, 40] {
-        b.samples[round].not_counted = Some("not warm".to_owned());
+        b.samples[round].not_counted = Some("not warm".into());
     }
     a.samples[5].warm_up = true;
     // Samples may be stored in a different order from that in which they were taken.
@@ -98,7 +98,7 @@ fn the_majority_is_right_and_the_reference_between_equals() {
     assert_eq!(wrong(vec![silent, a.clone(), answering(c.clone(), "2")]), [0, 2]);
     // The answers of its own samples differ; it has no vote, and neither has a yardstick.
     let mut fickle = b.clone();
-    fickle.samples[7].answer = Some("2".to_owned());
+    fickle.samples[7].answer = Some("2".into());
     let mut yardstick = answering(c.clone(), "2");
     yardstick.role = Role::Yardstick;
     let other = answering(c.clone(), "2");
@@ -339,7 +339,7 @@ fn tables_that_share_a_method_are_compared_by_one_measure() {
 fn summaries_are_of_the_samples_that_count() {
     let mut a = cell("a", (1..=100).map(f64::from));
     a = with(with(a, "z_count", |_| 3.0), "phase_ns", |wall_ns| 2.0 * wall_ns);
-    a.samples[99].not_counted = Some("not warm".to_owned());
+    a.samples[99].not_counted = Some("not warm".into());
     a.samples[0].warm_up = true;
     a.samples[7].ops = 84;
     let analysis = analyze(&run(vec![a]));

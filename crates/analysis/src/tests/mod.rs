@@ -60,7 +60,7 @@ pub(super) fn cell(method: &str, wall_ns: impl IntoIterator<Item = f64>) -> Cell
             round: n % 10,
             ops: 1,
             bytes: 1,
-            answer: Some("1".to_owned()),
+            answer: Some("1".into()),
             ..Sample::default()
         };
         cell.push(sample, &[("wall_ns", wall_ns), ("cpu_ns", wall_ns)]);
@@ -85,7 +85,7 @@ pub(super) fn facts_of(cell: &Cell) -> CellFacts<'_> {
 }
 
 pub(super) fn answering(mut cell: Cell, answer: &str) -> Cell {
-    cell.samples.iter_mut().for_each(|sample| sample.answer = Some(answer.to_owned()));
+    cell.samples.iter_mut().for_each(|sample| sample.answer = Some(answer.into()));
     cell
 }
 

@@ -63,7 +63,7 @@ fn runs_that_failed_and_count_are_noted() {
 fn a_doubt_about_many_methods_is_one_note() {
     let mut run = run((0..9).map(|i| cell(&format!("m{i}"), noisy(i, 0.02))).collect());
     for cell in &mut run.cells[1..] {
-        cell.samples[3].not_counted = Some("not warm: 4096 bytes came from the device".to_owned());
+        cell.samples[3].not_counted = Some("not warm: 4096 bytes came from the device".into());
     }
     check(&run, &["samples that do not count in 8 methods (m1, m2, m3, m4, m5, m6 …): they"]);
     run.cells.truncate(3);
@@ -76,12 +76,12 @@ fn a_doubt_about_many_methods_is_one_note() {
 fn what_an_interruption_left_is_no_doubt() {
     let mut run = run(calm());
     for cell in &mut run.cells {
-        cell.samples[99].not_counted = Some(INTERRUPTED.to_owned());
+        cell.samples[99].not_counted = Some(INTERRUPTED.into());
     }
     check(&run, &[]);
     // The advice is for the requested state of the cache.
     run.plan.cache = CacheState::AsIs;
-    run.cells[0].samples[3].not_counted = Some("too short".to_owned());
+    run.cells[0].samples[3].not_counted = Some("too short".into());
     let kept = "m0: samples that do not count: 1 of 99, too short; they are stored, but not used in \
                 any figure";
     assert_eq!(notes(&run), [kept]);
@@ -341,10 +341,10 @@ fn a_warm_up_that_does_not_count_either_is_not_noted() {
     let mut run = run(calm());
     for sample in &mut run.cells[0].samples[..3] {
         sample.warm_up = true;
-        sample.not_counted = Some("not warm".to_owned());
+        sample.not_counted = Some("not warm".into());
     }
     check(&run, &[]);
-    run.cells[0].samples[3].not_counted = Some("not warm".to_owned());
+    run.cells[0].samples[3].not_counted = Some("not warm".into());
     check(&run, &["m0: samples that do not count: 1 of 97, not warm; they"]);
     // It was taken again.
     let (session, round) = (run.cells[0].samples[3].session, run.cells[0].samples[3].round);

@@ -62,7 +62,7 @@ fn only_sessions_in_which_all_points_were_measured_are_in_it() {
         .collect();
     for sample in &mut cells[3].samples {
         if sample.session < 6 {
-            sample.not_counted = Some("another state".to_owned());
+            sample.not_counted = Some("another state".into());
         }
     }
     let found = overall(cells);

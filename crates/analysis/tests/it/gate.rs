@@ -208,5 +208,5 @@ pub(crate) fn cell(method: String) -> Cell {
 }
 
 pub(crate) fn sample(session: u32, round: u32) -> Sample {
-    Sample { session, round, ops: 1, bytes: 1, answer: Some("1".to_owned()), ..Sample::default() }
+    Sample { session, round, ops: 1, bytes: 1, answer: Some("1".into()), ..Sample::default() }
 }

@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(of(&[Status::Measured], &warm_up), None);
         let why = "nothing was measured: m0: refused (and 1 more)";
         assert_eq!(of(&[refused(), refused()], &counts).as_deref(), Some(why));
-        let cold = Sample { not_counted: Some("not warm".to_owned()), ..Sample::default() };
+        let cold = Sample { not_counted: Some("not warm".into()), ..Sample::default() };
         let why = "nothing was measured: m0: not warm";
         assert_eq!(of(&[Status::Measured], &cold).as_deref(), Some(why));
         let none = "nothing was measured: no sample was taken";

@@ -227,8 +227,8 @@ fn points(run: &Run) -> impl Iterator<Item = &Point> {
 }
 
 fn answers(cell: &Cell) -> impl Iterator<Item = String> {
-    let answers = cell.samples.iter().filter_map(|sample| sample.answer.clone());
-    answers.chain(cell.digest.clone())
+    let answers = cell.samples.iter().filter_map(|sample| sample.answer.as_deref());
+    answers.chain(cell.digest.as_deref()).map(str::to_owned)
 }
 
 /// Whether the answer has the form of a built-in method's checksum.

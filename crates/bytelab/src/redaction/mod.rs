@@ -226,10 +226,10 @@ impl Redactor<'_> {
             round,
             slot,
             warm_up,
-            not_counted: not_counted.map(|why| self.reason(&why)),
+            not_counted: not_counted.map(|why| self.reason(&why).into()),
             ops,
             bytes,
-            answer: answer.map(|answer| self.answer(&answer)),
+            answer: answer.map(|answer| self.answer(&answer).into()),
         }
     }
 

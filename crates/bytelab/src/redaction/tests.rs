@@ -38,10 +38,10 @@ impl Marks {
             round,
             slot: 0,
             warm_up: false,
-            not_counted: Some(self.next()),
+            not_counted: Some(self.next().into()),
             ops: 1,
             bytes: 1,
-            answer: Some(self.next()),
+            answer: Some(self.next().into()),
         }
     }
 
@@ -304,7 +304,7 @@ fn the_verdicts_can_still_be_drawn() {
         for (cell, round, answer) in
             [(0, 0, sum), (1, 0, sum), (1, 1, "x"), (2, 1, "x"), (2, 2, "y")]
         {
-            run.cells[cell].samples[round].answer = Some(answer.to_owned());
+            run.cells[cell].samples[round].answer = Some(answer.into());
         }
         let hidden = all(leaves_out).apply(run.clone(), Some(&own));
         let answer = |cell: usize, round: usize| hidden.cells[cell].samples[round].answer.clone();
@@ -364,7 +364,7 @@ fn paths_are_hidden_wherever_they_are() {
     run.cells[1].about = "/bin/sh '/my secret/worker' --x".to_owned();
     let why = format!("cannot open {file}: no '/another secret/file' at a secret/place");
     run.cells[1].status = Status::Failed(why);
-    run.cells[1].samples[0].answer = Some("/a/secret".to_owned());
+    run.cells[1].samples[0].answer = Some("/a/secret".into());
     for kinds in ["paths", "paths,commands"] {
         let redaction = Redaction::named(Some(kinds), false).unwrap();
         let hidden = redaction.apply(run.clone(), Some(&own));

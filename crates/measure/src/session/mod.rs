@@ -229,7 +229,7 @@ impl Session<'_, '_> {
         let left_cache = cache == CacheState::Warm && disproved.is_some();
         let paused = pauses.end();
         let is_repeated = left_cache || paused.is_some();
-        let not_counted = clock_stood(&taken).or(paused).or(disproved);
+        let not_counted = clock_stood(&taken).or(paused).or(disproved).map(Into::into);
         let wrong = wrong_payload(&self.context.run.cells[index], data, &taken);
         for (metric, why) in missing(&taken) {
             let method = self.context.run.cells[index].method.clone();
@@ -349,7 +349,7 @@ fn never_proved(cell: &Cell) -> Option<RunError> {
     };
     let own = cell.samples.iter().filter(|sample| !is_aside(sample));
     let last = own.rev().take(UNPROVED_LIMIT);
-    let reasons: Vec<&String> = last.filter_map(|sample| sample.not_counted.as_ref()).collect();
+    let reasons: Vec<&str> = last.filter_map(|sample| sample.not_counted.as_deref()).collect();
     if reasons.len() < UNPROVED_LIMIT || cell.samples.iter().any(Sample::counts) {
         return None;
     }

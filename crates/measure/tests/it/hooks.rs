@@ -53,7 +53,11 @@ fn what_a_command_prints_or_writes_is_its_answer() {
     let methods = methods.map(|(name, command)| method(name, Execution::Command(command))).to_vec();
     let run = run(methods, plan(3));
     let answers = |name: &str| -> Vec<String> {
-        cell(&run, name).samples.iter().filter_map(|sample| sample.answer.clone()).collect()
+        cell(&run, name)
+            .samples
+            .iter()
+            .filter_map(|sample| sample.answer.as_deref().map(str::to_owned))
+            .collect()
     };
     for name in ["prints", "writes"] {
         assert!(answers(name).len() >= 4 && answers(name).iter().all(|answer| answer == "7"));

@@ -3,6 +3,7 @@
 mod columns;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -305,7 +306,8 @@ pub const STOPPED: &str = "bytelab was stopped meanwhile";
 /// The same where the whole machine was.
 pub const SUSPENDED: &str = "the machine was suspended meanwhile";
 
-/// One timed execution. Its values stand in the cell's columns at the same index.
+/// One timed execution. Its values stand in the cell's columns at the same index. Its texts are
+/// shared: those of the samples of a cell are nearly all equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     #[serde(default)]
@@ -317,10 +319,10 @@ pub struct Sample {
     pub warm_up: bool,
     /// Why the sample does not count (it was not in the requested cache state); it is kept
     /// nevertheless.
-    pub not_counted: Option<String>,
+    pub not_counted: Option<Arc<str>>,
     pub ops: u64,
     pub bytes: u64,
-    pub answer: Option<String>,
+    pub answer: Option<Arc<str>>,
 }
 
 /// The entry of a run in a list of runs.

@@ -76,7 +76,7 @@ fn only_counted_samples_stand_among_the_samples() {
     let cell = f.cell_mut(0).0;
     cell.samples = (0..5).map(fixture::sample).collect();
     cell.samples[0].warm_up = true;
-    cell.samples[2].not_counted = Some("not cached".to_owned());
+    cell.samples[2].not_counted = Some("not cached".into());
     cell.samples[3].session = 1;
     let columns =
         [("wall_ns", vec![1.0, 2.5, 3.0, 4.0, 5.0]), ("cpu_ns", vec![1.0, f64::NAN, 3.0, 4.0])];

@@ -70,7 +70,7 @@ fn too_few_samples_say_so() {
     f.cell("uncounted", Status::Measured).versus(Verdict::Missing, [NAN; 3]);
     f.comparison().reason = Some("no rounds in common".to_owned());
     f.last().0.samples.push(fixture::sample(0));
-    f.last().0.samples[0].not_counted = Some("not cached".to_owned());
+    f.last().0.samples[0].not_counted = Some("not cached".into());
     f.cell("empty", Status::Measured);
     assert_snapshot!(shown(&f, 80), @r"
     reading: What is the fastest way to hand every byte of a file to the program?

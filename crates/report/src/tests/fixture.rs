@@ -275,7 +275,7 @@ impl Fixture {
 }
 
 pub(crate) fn sample(round: u32) -> Sample {
-    Sample { round, ops: 1, bytes: 128 << 20, answer: Some("9f1c".to_owned()), ..Sample::default() }
+    Sample { round, ops: 1, bytes: 128 << 20, answer: Some("9f1c".into()), ..Sample::default() }
 }
 
 fn plan() -> Plan {

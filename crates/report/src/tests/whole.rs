@@ -65,7 +65,7 @@ fn what_else_the_machine_did_stands_above_the_table() {
 fn every_reason_is_reported_once() {
     let mut f = measured(&[("read", 1.0), ("mmap", 0.5), ("cheat", 0.1)]);
     for sample in &mut f.last().0.samples {
-        sample.answer = Some("dead".to_owned());
+        sample.answer = Some("dead".into());
     }
     for i in 0..5 {
         f.cell(&format!("refused{i}"), Status::Skipped("the kernel refuses it".to_owned()));

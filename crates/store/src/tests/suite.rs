@@ -115,10 +115,10 @@ pub(crate) fn new_sample(round: u32, slot: u32) -> Sample {
         round,
         slot,
         warm_up: round < 2,
-        not_counted: (round == 3).then(|| "not cold".to_owned()),
+        not_counted: (round == 3).then(|| "not cold".into()),
         ops: 7,
         bytes: 1 << 27,
-        answer: Some("9f1c".to_owned()),
+        answer: Some("9f1c".into()),
     }
 }
 

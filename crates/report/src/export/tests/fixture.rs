@@ -85,7 +85,7 @@ fn run(methods: [&str; 4]) -> Run {
             cell.push(sample, values);
         };
         add(Sample { warm_up: true, ..sample(0) }, &[("wall_ns", 9e9)], cell);
-        let not_counted = Some("not in the page cache".to_owned());
+        let not_counted = Some("not in the page cache".into());
         add(Sample { not_counted, ..sample(1) }, &[("wall_ns", 8e9)], cell);
         for at in 0..6 {
             let taken = Sample { session: at / 3, round: 2 + at, slot: at % 2, ..sample(0) };

@@ -27,7 +27,7 @@ fn run(id: u32, read: f64, mmap: f64) -> Run {
                 round: round % 4,
                 ops: 1,
                 bytes: 1,
-                answer: Some("9".to_owned()),
+                answer: Some("9".into()),
                 ..Sample::default()
             };
             cell.push(sample, &[("wall_ns", wall_ns), ("cpu_ns", wall_ns), ("syscalls", 9.0)]);

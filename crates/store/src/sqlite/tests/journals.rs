@@ -49,7 +49,7 @@ fn killed(directory: &Path) -> Killed {
                 store.set_aside(&run.id, 0, "interrupted").unwrap();
                 let all = run.cells.iter_mut().flat_map(|cell| &mut cell.samples);
                 for sample in all.filter(|sample| sample.pass == Pass::Timing) {
-                    sample.not_counted.get_or_insert_with(|| "interrupted".to_owned());
+                    sample.not_counted.get_or_insert_with(|| "interrupted".into());
                 }
             }
             20 => {

@@ -66,8 +66,8 @@ fn a_method_is_loaded_as_it_is_in_the_whole_run() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Sqlite::open(&directory.path().join("store")).unwrap();
     let mut run = run_of(20, 1);
-    run.cells[3].samples.iter_mut().for_each(|sample| sample.answer = Some("wrong".to_owned()));
-    run.cells[4].samples[7].answer = Some("another".to_owned());
+    run.cells[3].samples.iter_mut().for_each(|sample| sample.answer = Some("wrong".into()));
+    run.cells[4].samples[7].answer = Some("another".into());
     run.cells[5].samples.iter_mut().for_each(|sample| sample.answer = None);
     let id = store.add(&run).unwrap();
     let whole = [store.load(&id).unwrap()];

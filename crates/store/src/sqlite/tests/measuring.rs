@@ -93,7 +93,7 @@ fn an_interrupted_session_is_set_aside(store: &mut Sqlite) {
     store.set_aside(&run.id, 1, "interrupted").unwrap();
     let samples = run.cells[0].samples.iter_mut();
     for sample in samples.filter(|s| s.session == 1 && s.pass == Pass::Timing) {
-        sample.not_counted = Some("interrupted".to_owned());
+        sample.not_counted = Some("interrupted".into());
     }
     check_stored(store, &run);
 }
