@@ -225,7 +225,7 @@ fn constant((cell, name): CellQuantity<'_>) -> Option<f64> {
 /// What the last warm-up of the counting pass counted.
 fn warm_up_count(cell: &Cell, name: &str) -> Option<f64> {
     let is_of_pass = |sample: &Sample| sample.pass == Pass::Counting && sample.warm_up;
-    let mut counts = cell.samples.iter().zip(cell.values.get(name)?).rev();
+    let mut counts = cell.samples.iter().zip(cell.column(name).iter()).rev();
     let (_, count) = counts.find(|(sample, count)| is_of_pass(sample) && !count.is_nan())?;
     Some(*count)
 }

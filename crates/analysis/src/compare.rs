@@ -683,7 +683,7 @@ mod bounds_tests {
         check(of(unknown("a", 0.8), unknown("b", 1.0)), (0.5, 2.5));
         // One of many samples without it has the bound of its CPU time only, and changes little.
         let mut lost = method("b", 1.5, 0.2, 0.5);
-        lost.values.get_mut(CPU_DELAY).unwrap()[3] = f64::NAN;
+        lost.values.get_mut(CPU_DELAY).unwrap().to_mut()[3] = f64::NAN;
         check(of(method("a", 1.0, 0.1, 0.0), lost), (1.2, 1.5 / 0.9));
     }
 

@@ -389,8 +389,8 @@ fn session_ns(facts: &RunFacts<'_>) -> Option<f64> {
     let between = facts.run.environment.facts.get("between_samples_ns");
     let between_ns = between.and_then(serde_json::Value::as_f64).unwrap_or_default();
     let of_cell = |cell: &CellFacts<'_>| {
-        let walls = cell.stored.values.get(WALL)?;
-        let timed = cell.stored.samples.iter().zip(walls);
+        let walls = cell.stored.column(WALL);
+        let timed = cell.stored.samples.iter().zip(walls.iter());
         let timed = timed.filter(|(s, ns)| s.pass == Pass::Timing && ns.is_finite());
         let ns: f64 = timed.map(|(s, ns)| ns * s.ops as f64 + between_ns).sum();
         let sessions = cell.sessions(WALL);
@@ -499,7 +499,7 @@ mod tests {
         // ns between them.
         let mut cell = cell("a", [100.0; 20]);
         cell.samples.iter_mut().for_each(|sample| sample.ops = 4);
-        cell.values.get_mut(WALL).unwrap()[0] = f64::INFINITY;
+        cell.values.get_mut(WALL).unwrap().to_mut()[0] = f64::INFINITY;
         let mut run = run(vec![cell]);
         run.environment.facts.insert("between_samples_ns".to_owned(), 50.into());
         assert_eq!(session_ns(&RunFacts::new(&run)), Some(19.0 * 450.0 / 2.0));

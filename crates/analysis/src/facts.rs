@@ -204,7 +204,7 @@ impl<'a> CellFacts<'a> {
 
     /// The value of a sample; none where it has none.
     pub(crate) fn column(&self, metric: &str) -> impl Fn(SampleKey) -> Option<f64> + use<'a> {
-        let column = self.stored.values.get(metric).map_or(&[][..], Vec::as_slice);
+        let column = self.stored.column(metric);
         move |key| column.get(key.at as usize).copied().filter(|value| !value.is_nan())
     }
 
@@ -587,7 +587,7 @@ mod tests {
         let of = |wait: f64, cpu: f64, every: usize| {
             let cell = with(cell("a", [100.0; 10]), WALL_LESS_WAIT, |wall_ns| wall_ns - wait);
             let mut cell = with(cell, CPU, |_| cpu);
-            let column = cell.values.get_mut(WALL_LESS_WAIT).unwrap();
+            let column = cell.values.get_mut(WALL_LESS_WAIT).unwrap().to_mut();
             column.iter_mut().step_by(every).for_each(|value| *value = f64::NAN);
             let Waits { has_time_without, computes_alone, .. } = facts_of(&cell).waits;
             [has_time_without, computes_alone]
@@ -630,7 +630,13 @@ mod unusable_tests {
 
     fn left(metric: &str, runs: usize, of: usize, processes: f64) -> Option<LeftRunning> {
         let mut cell = with(cell("a", vec![100.0; of]), metric, |_| processes);
-        cell.values.get_mut(metric).unwrap().iter_mut().skip(runs).for_each(|n| *n = f64::NAN);
+        cell.values
+            .get_mut(metric)
+            .unwrap()
+            .to_mut()
+            .iter_mut()
+            .skip(runs)
+            .for_each(|n| *n = f64::NAN);
         facts_of(&cell).left_running
     }
 
@@ -680,9 +686,9 @@ mod unusable_tests {
         // One of ten samples may be a clock that was late.
         let mut late = with(cell("a", [1e6; 10]), RUN_QUEUE_WAIT, |_| 0.0);
         late = with(late, CPU, |_| 0.9e6);
-        late.values.get_mut(CPU).unwrap()[3] = 48.6e6;
+        late.values.get_mut(CPU).unwrap().to_mut()[3] = 48.6e6;
         assert_eq!(facts_of(&late).unusable, None);
-        late.values.get_mut(CPU).unwrap()[4] = 48.6e6;
+        late.values.get_mut(CPU).unwrap().to_mut()[4] = 48.6e6;
         assert!(facts_of(&late).unusable.is_some());
     }
 }

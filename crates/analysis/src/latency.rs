@@ -140,7 +140,7 @@ fn values(cell: &Cell, quantity: Quantity) -> Vec<LatencyValue> {
 }
 
 fn column<'a>(cell: &'a Cell, name: &str) -> impl Fn(usize) -> f64 + 'a {
-    let values = cell.values.get(name).map_or(&[][..], Vec::as_slice);
+    let values = cell.column(name);
     |at| values.get(at).copied().unwrap_or(f64::NAN)
 }
 

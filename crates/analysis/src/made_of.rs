@@ -479,12 +479,12 @@ mod tests {
             ("system_ns", column(|[_, system, ..]| *system)),
             (WALL_LESS_WAIT, column(|[user, system, _, blocked]| user + system + blocked)),
         ] {
-            cell.values.insert(metric.to_owned(), values);
+            cell.values.insert(metric.to_owned(), values.into());
         }
         let faults = rows.iter().map(|_| (1000.0 + 10.0 * normal()).round()).collect();
         cell.values.insert("minor_faults".to_owned(), faults);
         // That of a plain command, of which each sample is a process.
-        cell.values.insert("startup_ns".to_owned(), vec![MS; rows.len()]);
+        cell.values.insert("startup_ns".to_owned(), vec![MS; rows.len()].into());
         cell
     }
 
@@ -579,7 +579,7 @@ mod tests {
     fn all_rounds_of_the_verdict_are_split() {
         let slower = Job([90.0 * MS, 20.0 * MS, 5.0 * MS, 15.0 * MS]);
         let mut cell = measured("b", slower, 2);
-        cell.values.get_mut(WALL_LESS_WAIT).unwrap()[7] = f64::NAN;
+        cell.values.get_mut(WALL_LESS_WAIT).unwrap().to_mut()[7] = f64::NAN;
         let analysis = analyze(&run(vec![measured("a", JOB, 1), cell]));
         let one = analysis.comparisons.iter().find(|one| one.decides && one.cell == 1).unwrap();
         let [made] = analysis.made_of.as_slice() else { panic!("{:?}", analysis.made_of) };

@@ -551,7 +551,8 @@ mod predecessor_tests {
                 let slower = if method == to && is_evicted { factor } else { 1.0 };
                 is_evicted &= method != to;
                 let noise = 1.0 + noise.below(1000) as f64 * 1e-4;
-                cells[method].values.get_mut(WALL).unwrap()[round as usize] = slower * noise;
+                cells[method].values.get_mut(WALL).unwrap().to_mut()[round as usize] =
+                    slower * noise;
             }
         }
         let run = run(cells);

@@ -407,8 +407,7 @@ fn is_whole(run: &Run, session: u32) -> bool {
 /// The approximate time of the samples that a resumed run already has.
 fn spent_ns(run: &Run) -> u64 {
     let spent = |cell: &Cell| {
-        let column = cell.values.get(metric::WALL).map_or(&[][..], Vec::as_slice);
-        let samples = cell.samples.iter().zip(column);
+        let samples = cell.samples.iter().zip(cell.column(metric::WALL).iter());
         let timed = samples.filter(|(sample, ns)| sample.pass == Pass::Timing && **ns > 0.0);
         timed.map(|(sample, ns)| ns * sample.ops as f64).sum::<f64>()
     };

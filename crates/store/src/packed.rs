@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use model::run::{Cell, Pass, Role, Sample, Status};
+use model::run::{Cell, MetricColumn, Pass, Role, Sample, Status};
 use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -95,14 +95,14 @@ pub(crate) fn one_of_each(answers: Vec<String>) -> Vec<Sample> {
     answers.into_iter().map(|answer| sample(Some(answer.into()))).collect()
 }
 
-pub(crate) fn pack_values(values: &[f64]) -> Vec<u8> {
+pub(crate) fn pack_values(values: &MetricColumn) -> Vec<u8> {
     let mut data = Vec::new();
     put(&mut data, values.iter().map(|value| value.to_le_bytes()));
     data
 }
 
 /// The values of a metric in `n` samples.
-pub(crate) fn unpack_values(data: &[u8], n: usize) -> Result<Vec<f64>> {
+pub(crate) fn unpack_values(data: &[u8], n: usize) -> Result<MetricColumn> {
     let mut bytes = ByteReader(data);
     let field = bytes.field(n)?;
     bytes.end()?;
@@ -335,8 +335,8 @@ mod tests {
         let sample = Sample { ops: 1, answer: Some("9f1c".into()), ..Sample::default() };
         let (few, many) = (vec![sample.clone(); 2], vec![sample; 1002]);
         assert_eq!(pack(&many).data.len(), pack(&few).data.len() + 1000);
-        assert_eq!(pack_values(&[0.0; 1000]).len(), 9);
-        assert_eq!(pack_values(&[0.0, -0.0]).len(), 17);
+        assert_eq!(pack_values(&vec![0.0; 1000].into()).len(), 9);
+        assert_eq!(pack_values(&vec![0.0, -0.0].into()).len(), 17);
     }
 
     #[test]
@@ -360,8 +360,8 @@ mod tests {
 
         #[test]
         fn values_come_back_bit_by_bit(bits: Vec<u64>) {
-            let values: Vec<f64> = bits.iter().map(|bits| f64::from_bits(*bits)).collect();
-            let back = unpack_values(&pack_values(&values), values.len()).unwrap();
+            let values = bits.iter().map(|bits| f64::from_bits(*bits)).collect();
+            let back = unpack_values(&pack_values(&values), bits.len()).unwrap();
             let back: Vec<u64> = back.iter().map(|value| value.to_bits()).collect();
             prop_assert_eq!(back, bits);
         }

@@ -158,7 +158,7 @@ fn what_is_too_little_decides_no_claim() {
     let mut few = two(3.0);
     for cell in &mut few.cells {
         cell.samples.truncate(40);
-        cell.values.values_mut().for_each(|column| column.truncate(40));
+        cell.values.values_mut().for_each(|column| column.to_mut().truncate(40));
     }
     let ratio = check(&few, [2.0, f64::INFINITY], Claimed::Undecided);
     assert_eq!(ratio.reason.as_deref(), Some("4 sessions are too few, at least 5 are needed"));

@@ -142,7 +142,7 @@ fn rates(
             let mut run = whole.clone();
             for cell in &mut run.cells {
                 cell.samples.truncate(look);
-                cell.values.values_mut().for_each(|column| column.truncate(look));
+                cell.values.values_mut().for_each(|column| column.to_mut().truncate(look));
             }
             analyze(&run).comparisons.into_iter().find(|c| c.decides).unwrap()
         };
@@ -225,8 +225,8 @@ fn a_missingness_that_grows_with_the_load_makes_no_difference() {
             let cell = with(cell, "cpu_ns", |wall_ns| 0.8 * wall_ns);
             let mut cell = cell;
             let walls = cell.values["wall_ns"].clone();
-            let column = cell.values.get_mut("wall_less_wait_ns").unwrap();
-            for (value, wall_ns) in column.iter_mut().zip(walls) {
+            let column = cell.values.get_mut("wall_less_wait_ns").unwrap().to_mut();
+            for (value, wall_ns) in column.iter_mut().zip(walls.iter()) {
                 if load.random.unit() < miss * (wall_ns / 1e6 - 1.0) {
                     *value = f64::NAN;
                 }

@@ -1,5 +1,7 @@
 //! Which methods are compared with each other, round by round, and with what result.
 
+use model::run::MetricColumn;
+
 use super::*;
 
 #[test]
@@ -50,7 +52,7 @@ fn only_samples_of_the_same_round_are_compared() {
     a.samples[5].warm_up = true;
     // Samples may be stored in a different order from that in which they were taken.
     b.samples.swap(30, 50);
-    for column in b.values.values_mut() {
+    for column in b.values.values_mut().map(MetricColumn::to_mut) {
         column.swap(30, 50);
     }
     let analysis = analyze(&run(vec![a, b]));
@@ -198,8 +200,8 @@ fn the_wait_is_taken_out_of_the_methods_of_a_table_that_have_the_time_without_it
         let wait = noisy(seed + 100, 0.5);
         let wall: Vec<f64> = own.iter().zip(&wait).map(|(own, wait)| own + wait).collect();
         let mut cell = cell("", wall);
-        cell.values.insert("wall_less_wait_ns".to_owned(), own);
-        cell.values.insert("run_queue_wait_ns".to_owned(), wait);
+        cell.values.insert("wall_less_wait_ns".to_owned(), own.into());
+        cell.values.insert("run_queue_wait_ns".to_owned(), wait.into());
         cell
     };
     let mut cells = vec![waited(1, 1.0), waited(2, 0.97), waited(3, 1.0)];
@@ -213,7 +215,7 @@ fn the_wait_is_taken_out_of_the_methods_of_a_table_that_have_the_time_without_it
     // Half of the samples lack it: the method has several threads, or starts processes.
     let lacking = |cell: &Cell| {
         let mut cell = cell.clone();
-        let column = cell.values.get_mut("wall_less_wait_ns").unwrap().iter_mut();
+        let column = cell.values.get_mut("wall_less_wait_ns").unwrap().to_mut().iter_mut();
         column.step_by(2).for_each(|value| *value = f64::NAN);
         cell
     };
@@ -238,7 +240,7 @@ fn the_wait_is_taken_out_of_the_methods_of_a_table_that_have_the_time_without_it
     assert_eq!(analysis.families[0].best, [1]);
     // The measure follows from the kind of the methods, and not from how busy the machine was.
     for cell in &mut cells {
-        cell.values.get_mut("run_queue_wait_ns").unwrap().fill(10.0);
+        cell.values.get_mut("run_queue_wait_ns").unwrap().to_mut().fill(10.0);
     }
     assert_eq!(analyze(&run(cells.clone())).families[0].metric, "wall_less_wait_ns");
     // A method that waits for something else for a tenth of its time is compared by wall.

@@ -82,7 +82,7 @@ fn what_comes_after_a_look_does_not_change_its_verdict() {
     let left = run.cells[1].samples.len() - 40;
     let keep = |cell: &mut Cell| {
         cell.samples.truncate(left);
-        cell.values.values_mut().for_each(|column| column.truncate(left));
+        cell.values.values_mut().for_each(|column| column.to_mut().truncate(left));
     };
     keep(&mut run.cells[1]);
     let before = wall(&run);
@@ -242,7 +242,7 @@ fn decided_without_the_wait() -> Run {
 }
 
 fn lack_the_time_without_wait(cell: &mut Cell, lacks: impl Fn(usize) -> bool) {
-    let column = cell.values.get_mut("wall_less_wait_ns").unwrap().iter_mut().enumerate();
+    let column = cell.values.get_mut("wall_less_wait_ns").unwrap().to_mut().iter_mut().enumerate();
     column.filter(|(n, _)| lacks(*n)).for_each(|(_, value)| *value = f64::NAN);
 }
 

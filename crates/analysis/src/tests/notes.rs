@@ -1,6 +1,6 @@
 //! A doubt is noted where there is a reason, and only there.
 
-use model::run::{Design, INTERRUPTED, Warning, WarningKind};
+use model::run::{Design, INTERRUPTED, MetricColumn, Warning, WarningKind};
 
 use super::*;
 
@@ -39,7 +39,7 @@ fn a_calm_run_has_no_notes_but_its_own() {
 fn a_drift_is_noted_and_said_to_leave_the_ratios() {
     let mut cells = calm();
     let drift: Vec<f64> = (0..100).map(|i| 1.0 + f64::from(i) / 200.0).collect();
-    for column in cells[1].values.values_mut() {
+    for column in cells[1].values.values_mut().map(MetricColumn::to_mut) {
         column.iter_mut().zip(&drift).for_each(|(y, drift)| *y *= drift);
     }
     let notes = notes(&run(cells));
@@ -51,7 +51,7 @@ fn a_drift_is_noted_and_said_to_leave_the_ratios() {
 #[test]
 fn runs_that_failed_and_count_are_noted() {
     let mut run = run(calm());
-    run.cells[0].values.insert("exit_code".to_owned(), vec![0.0; 100]);
+    run.cells[0].values.insert("exit_code".to_owned(), vec![0.0; 100].into());
     let codes = (0..100).map(|i| if i % 4 == 0 { 1.0 } else { 0.0 }).collect();
     run.cells[1].values.insert("exit_code".to_owned(), codes);
     check(&run, &["m1: runs that failed: 25 of 100, exit code 1; they count"]);
@@ -91,7 +91,7 @@ fn what_an_interruption_left_is_no_doubt() {
 fn advised(change: impl Fn(&mut Run)) -> String {
     let cells = calm().into_iter().take(2).map(|mut cell| {
         cell.samples.truncate(20);
-        cell.values.values_mut().for_each(|column| column.truncate(20));
+        cell.values.values_mut().for_each(|column| column.to_mut().truncate(20));
         cell
     });
     let mut run = run(cells.collect());
@@ -121,7 +121,7 @@ fn the_advice_for_a_verdict_is_what_limited_the_sessions() {
 #[test]
 fn a_start_that_is_slow_is_noted() {
     let mut cells = calm();
-    for column in cells[2].values.values_mut() {
+    for column in cells[2].values.values_mut().map(MetricColumn::to_mut) {
         column.iter_mut().step_by(10).for_each(|y| *y *= 1.1);
     }
     let text = "m2: warm-up not finished: the first samples of its processes take ";
@@ -141,7 +141,7 @@ fn a_start_that_is_slow_is_noted() {
     );
     // One slow sample is not a slow start.
     let mut cells = calm();
-    for column in cells[2].values.values_mut() {
+    for column in cells[2].values.values_mut().map(MetricColumn::to_mut) {
         column[0] *= 1.5;
     }
     check(&run(cells), &[]);
@@ -150,7 +150,7 @@ fn a_start_that_is_slow_is_noted() {
 #[test]
 fn two_modes_are_noted() {
     let mut cells = calm();
-    for column in cells[2].values.values_mut() {
+    for column in cells[2].values.values_mut().map(MetricColumn::to_mut) {
         (0..100).filter(|i| (i * i * 17 + 5 * i) % 101 < 30).for_each(|i: usize| column[i] *= 1.4);
     }
     let mut run = run(cells);
@@ -168,7 +168,7 @@ fn a_slot_effect_is_noted() {
             sample.slot = (place + round * 7 / 3) % 4;
         }
         let late: Vec<bool> = cell.samples.iter().map(|sample| sample.slot >= 2).collect();
-        for column in cell.values.values_mut() {
+        for column in cell.values.values_mut().map(MetricColumn::to_mut) {
             let slow = column.iter_mut().zip(&late).filter(|(_, late)| **late);
             slow.for_each(|(y, _)| *y *= 1.04);
         }

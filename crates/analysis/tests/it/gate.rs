@@ -9,7 +9,9 @@ use analysis::{
 };
 use model::param::Point;
 use model::random::SplitMix64;
-use model::run::{CacheState, Cell, Environment, OLD_SUFFIX, Plan, Run, SCHEMA, Sample};
+use model::run::{
+    CacheState, Cell, Environment, MetricColumn, OLD_SUFFIX, Plan, Run, SCHEMA, Sample,
+};
 
 /// The influence of a machine on the logs of times, as standard deviations.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +132,8 @@ fn both_sides(noise: MachineNoise, methods: usize, factor: f64, random: &mut Spl
         let old = if i % 2 == 1 { OLD_SUFFIX } else { "" };
         cell.method = format!("m{}{old}", i / 2);
     }
-    for wall_ns in both.cells[0].values.get_mut("wall_ns").into_iter().flatten() {
+    let walls = both.cells[0].values.get_mut("wall_ns");
+    for wall_ns in walls.into_iter().flat_map(MetricColumn::to_mut) {
         *wall_ns *= factor;
     }
     both

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use measure::experiment::Experiment;
 use model::metric;
 use model::param::ParamKind;
-use model::run::Run;
+use model::run::{MetricColumn, Run};
 use report::fleet::{FleetReport, is_lasting};
 use serde_json::Value;
 
@@ -67,7 +67,8 @@ pub(crate) fn ensure_once(flag: &str, limits: &[Allowed]) -> Result<()> {
 pub(super) fn ensure_different<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Result<()> {
     let mut known: HashMap<Vec<u64>, &str> = HashMap::new();
     for run in runs {
-        let values = run.cells.iter().flat_map(|cell| cell.values.values().flatten());
+        let columns = run.cells.iter().flat_map(|cell| cell.values.values());
+        let values = columns.flat_map(MetricColumn::iter);
         let values: Vec<u64> = values.map(|value| value.to_bits()).collect();
         if values.is_empty() {
             continue;

@@ -369,7 +369,7 @@ pub(super) type MethodTime<'a> = (&'a str, f64);
 
 /// The median time of a sample; none without samples.
 pub(super) fn sample_ns(cell: &Cell) -> Option<f64> {
-    let walls = cell.values.get(WALL)?;
+    let walls = cell.column(WALL).iter();
     let timed = cell.samples.iter().zip(walls).filter(|(s, _)| s.pass == Pass::Timing);
     let times: Vec<f64> = timed.map(|(s, ns)| ns * s.ops as f64).filter(|ns| *ns > 0.0).collect();
     (!times.is_empty()).then(|| median(&times))

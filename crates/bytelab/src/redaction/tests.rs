@@ -57,8 +57,8 @@ impl Marks {
             syscalls_by_name: Some(BTreeMap::from([(self.next(), 1.0), ("read".to_owned(), 2.0)])),
             samples: (0..3).map(|round| self.sample(round)).collect(),
             values: BTreeMap::from([
-                (self.next(), vec![1.0; 3]),
-                ("wall_ns".to_owned(), vec![2.0; 3]),
+                (self.next(), vec![1.0; 3].into()),
+                ("wall_ns".to_owned(), vec![2.0; 3].into()),
             ]),
         }
     }

@@ -576,15 +576,14 @@ fn may_be_traced_again(cell: &Cell) -> bool {
 
 /// The value of the last sample of the pass that has the metric.
 fn latest(cell: &Cell, metric: &str) -> Option<f64> {
-    let all = cell.samples.iter().zip(cell.values.get(metric)?).rev();
+    let all = cell.samples.iter().zip(cell.column(metric).iter()).rev();
     let mut counted = all.filter(|(s, n)| s.counts_in(Pass::Counting) && !n.is_nan());
     counted.next().map(|(_, n)| *n)
 }
 
 /// Whether the pass has a value of the metric for the cell.
 fn has(cell: &Cell, metric: &str) -> bool {
-    let column = cell.values.get(metric).into_iter().flatten();
-    let mut values = cell.samples.iter().zip(column);
+    let mut values = cell.samples.iter().zip(cell.column(metric).iter());
     values.any(|(sample, value)| sample.counts_in(Pass::Counting) && !value.is_nan())
 }
 
@@ -678,7 +677,7 @@ mod agreement_tests {
                 let mut cell = cell(&[(true, calls), (false, calls), (false, calls)], None);
                 // The first sample that counts was traced.
                 let traced = vec![f64::NAN, bytes, f64::NAN];
-                cell.values.insert(TRANSFERRED.to_owned(), traced);
+                cell.values.insert(TRANSFERRED.to_owned(), traced.into());
                 let mut times = vec![("wall_ns", 1e6)];
                 times.extend(is_command.then_some(("startup_ns", 1e5)));
                 cell.push(Sample { ops: 1, ..Sample::default() }, &times);

@@ -404,10 +404,10 @@ fn skips_warm_up(
 /// The mean times of the first sample and of the last one, over those of these sessions whose last
 /// sample counts and, if `warmed_up`, whose first one warms up; none if there is no such session.
 fn times_ns(cell: &Cell, sessions: &[u32], warmed_up: bool) -> Option<[f64; 2]> {
-    let walls = cell.values.get(WALL)?;
     let is_part =
         |sample: &Sample| sample.pass == Pass::Timing && sessions.contains(&sample.session);
-    let timed = cell.samples.iter().zip(walls).filter(|(sample, _)| is_part(sample));
+    let timed =
+        cell.samples.iter().zip(cell.column(WALL).iter()).filter(|(sample, _)| is_part(sample));
     let mut ends: BTreeMap<u32, [(&Sample, f64); 2]> = BTreeMap::new();
     for (sample, ns) in timed {
         let new = (sample, *ns);

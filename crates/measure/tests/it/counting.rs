@@ -107,7 +107,7 @@ fn counts_and_times_do_not_mix() {
     }
     for metric in ["wall_ns", "cpu_ns", "own_ns"] {
         let column = &cell.values[metric];
-        let timed = cell.samples.iter().zip(column).filter(|(_, value)| !value.is_nan());
+        let timed = cell.samples.iter().zip(column.iter()).filter(|(_, value)| !value.is_nan());
         assert!(timed.into_iter().all(|(sample, _)| sample.pass == Pass::Timing), "{metric}");
     }
     assert_eq!(cell.counted("counting_wall_ns").count(), 2);

@@ -64,7 +64,7 @@ fn a_fresh_process_leaves_the_digest_out() {
     let cell = cell(&run, "a");
     assert_eq!(cell.digest.as_deref(), Some("77"), "of the process that only prepares");
     assert_eq!(cell.status, Status::Measured);
-    assert_eq!(cell.values["fresh_set"].len(), cell.samples.len());
+    assert_eq!(cell.values["fresh_set"].iter().len(), cell.samples.len());
     assert!(cell.values["fresh_set"].iter().all(|n| *n == 1.0));
 }
 

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::columns::MetricColumn;
+use self::columns::NO_VALUES;
 pub use crate::metric::Pass;
 use crate::param::Point;
 use crate::profile::Profile;
@@ -247,8 +249,7 @@ pub struct Cell {
     pub syscalls_by_name: Option<BTreeMap<String, f64>>,
     pub samples: Vec<Sample>,
     /// One column per metric, as long as `samples`; NaN where a sample has no value.
-    #[serde(with = "columns")]
-    pub values: BTreeMap<String, Vec<f64>>,
+    pub values: BTreeMap<String, MetricColumn>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -418,13 +419,19 @@ impl Cell {
                 Some(column) => column,
                 None => self.values.entry(name.as_ref().to_owned()).or_default(),
             };
+            let column = column.to_mut();
             column.resize(n, f64::NAN);
             column.push(*value);
         }
         self.samples.push(sample);
         for column in self.values.values_mut() {
-            column.resize(n + 1, f64::NAN);
+            column.to_mut().resize(n + 1, f64::NAN);
         }
+    }
+
+    /// The values of a metric; none if no sample has it.
+    pub fn column(&self, metric: &str) -> &MetricColumn {
+        self.values.get(metric).unwrap_or(&NO_VALUES)
     }
 
     /// The `n`-th sample and its values.
@@ -442,8 +449,8 @@ impl Cell {
         &'a self,
         metric: &str,
     ) -> impl Iterator<Item = (&'a Sample, f64)> + use<'a> {
-        let column = self.values.get(metric).map_or(&[][..], Vec::as_slice);
-        let all = || self.samples.iter().zip(column).filter(|(_, value)| !value.is_nan());
+        let column = self.column(metric);
+        let all = || self.samples.iter().zip(column.iter()).filter(|(_, value)| !value.is_nan());
         let pass = if all().any(|(sample, _)| sample.counts_in(Pass::Counting)) {
             Pass::Counting
         } else {

@@ -9,7 +9,7 @@ use analysis::{Analysis, Summary};
 use anyhow::Result;
 use model::metric::METRICS;
 use model::param::{ParamValue, Point};
-use model::run::{Cell, Pass, Role, Run, Sample};
+use model::run::{Cell, MetricColumn, Pass, Role, Run, Sample};
 use serde::Serialize;
 
 use crate::json::to as write_json;
@@ -345,13 +345,13 @@ impl<'a> SampleTable<'a> {
         for entry in self.exported.cells.iter().filter(|entry| is_row(entry)) {
             let cell = entry.cell;
             let head = self.head(entry);
-            let metrics: Vec<Option<&[f64]>> =
-                self.metrics.iter().map(|name| cell.values.get(*name).map(Vec::as_slice)).collect();
+            let metrics: Vec<&MetricColumn> =
+                self.metrics.iter().map(|name| cell.column(name)).collect();
             let (mut fields, mut is_first) = (Vec::new(), true);
             for (at, sample) in cell.samples.iter().enumerate().filter(|(_, s)| counts(s)) {
                 fields.clear();
                 fields.extend(of_sample(sample));
-                fields.extend(metrics.iter().map(|values| match values.and_then(|v| v.get(at)) {
+                fields.extend(metrics.iter().map(|values| match values.get(at) {
                     Some(value) if value.is_finite() => FieldValue::Number(*value),
                     _ => FieldValue::None,
                 }));

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use model::metric::{Better, METRICS, Metric, unit};
-use model::run::Status;
+use model::run::{MetricColumn, Status};
 
 use super::format::{Exported, ExportedCell, PortableNumber, WALL, path, percent_encoded};
 use super::{ExportFormat, FormatKind};
@@ -68,10 +68,8 @@ fn samples(
     units: &[GoUnit<'_>],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let columns: Vec<(&GoUnit<'_>, &[f64])> = units
-        .iter()
-        .filter_map(|unit| Some((unit, entry.cell.values.get(unit.metric)?.as_slice())))
-        .collect();
+    let columns: Vec<(&GoUnit<'_>, &MetricColumn)> =
+        units.iter().map(|unit| (unit, entry.cell.column(unit.metric))).collect();
     let estimate = entry.cell.estimate();
     let shown = entry.cell.samples.iter().enumerate();
     let shown = shown.filter(|(at, s)| s.counts_in(s.pass) || Some(*at) == estimate);

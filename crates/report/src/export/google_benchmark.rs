@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use analysis::stats::{median, moments};
-use model::run::{Pass, Sample};
+use model::run::{MetricColumn, Pass, Sample};
 use serde::Serialize;
 
 use super::format::{CPU, Entries, Exported, ExportedCell, PortableNumber, WALL, path};
@@ -164,12 +164,12 @@ fn repetitions<W: Write>(
     metrics: &[&str],
     benchmarks: &mut Entries<W>,
 ) -> io::Result<Option<String>> {
-    let column = |metric: &str| entry.cell.values.get(metric).map(Vec::as_slice);
-    let value = |values: Option<&[f64]>, at: usize| {
-        values.and_then(|values| values.get(at)).copied().filter(|value| value.is_finite())
+    let column = |metric: &str| entry.cell.column(metric);
+    let value = |values: &MetricColumn, at: usize| {
+        values.get(at).copied().filter(|value| value.is_finite())
     };
     let [wall, cpu] = [WALL, CPU].map(column);
-    let others: Vec<(String, Option<&[f64]>)> = (metrics.iter())
+    let others: Vec<(String, &MetricColumn)> = (metrics.iter())
         .filter(|metric| ![WALL, CPU].contains(metric))
         .map(|metric| (counter(metric), column(metric)))
         .collect();
@@ -184,7 +184,7 @@ fn repetitions<W: Write>(
     for (index, (at, sample)) in all().filter(|(at, _)| is_complete(*at)).enumerate() {
         let counters = others
             .iter()
-            .filter_map(|(name, values)| Some((name.clone(), PortableNumber(value(*values, at)?))));
+            .filter_map(|(name, values)| Some((name.clone(), PortableNumber(value(values, at)?))));
         benchmarks.push(&GoogleBenchmarkResult {
             repetition_index: Some(index),
             iterations: sample.ops,

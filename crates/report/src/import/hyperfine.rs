@@ -184,6 +184,8 @@ fn notes(draft: &mut Draft, name: &str, command: &HyperfineResult, n: usize) {
 #[allow(clippy::float_cmp, reason = "values are taken over as they are")]
 #[cfg(test)]
 mod tests {
+    use model::run::MetricColumn;
+
     use super::super::tests::{SOURCE, check_refused};
     use super::*;
 
@@ -198,7 +200,8 @@ mod tests {
         assert_eq!(names, ["true", "cat /etc/hostname"]);
         let [first, second] = &run.cells[..] else { panic!() };
         assert_eq!((first.samples.len(), second.samples.len()), (10, 10));
-        assert_eq!(first.values["wall_ns"][..2], [1_172_578.0, 968_845.000_000_000_1]);
+        let walls: Vec<f64> = first.values["wall_ns"].iter().copied().take(2).collect();
+        assert_eq!(walls, [1_172_578.0, 968_845.000_000_000_1]);
         assert_eq!(first.values["exit_code"], [0.0; 10]);
         assert!(second.samples.iter().all(|s| first.samples.iter().all(|f| f.round != s.round)));
         let cpu = "cpu_ns: hyperfine stores only means, of 10 runs: user 1.046 ms, system 0.111 ms";
@@ -250,9 +253,10 @@ mod tests {
         let run = parsed(text);
         let cell = &run.cells[0];
         assert_eq!(cell.method, method);
-        let found: Vec<(&str, &[f64])> =
-            cell.values.iter().map(|(name, column)| (name.as_str(), column.as_slice())).collect();
-        assert_eq!(found, values);
+        let column = |values: &[f64]| MetricColumn::from(values.to_vec());
+        let expected: BTreeMap<String, MetricColumn> =
+            values.iter().map(|(name, values)| ((*name).to_owned(), column(values))).collect();
+        assert_eq!(cell.values, expected);
         let notes: Vec<String> = run.notes.iter().map(ToString::to_string).collect();
         for words in noted {
             assert!(notes.iter().any(|note| note.contains(words)), "{words}: {notes:?}");

@@ -169,7 +169,8 @@ fn own_document(text: &str) -> Result<Run> {
 fn check_cell(cell: &Cell) -> Result<()> {
     let n = cell.samples.len();
     for (name, column) in &cell.values {
-        ensure!(column.len() == n, "values[{name:?}] has {} values for {n} samples", column.len());
+        let found = column.iter().len();
+        ensure!(found == n, "values[{name:?}] has {found} values for {n} samples");
         for (i, value) in column.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
             let key = || format!("values[{name:?}][{i}]");
             if metric::is_known(name) {

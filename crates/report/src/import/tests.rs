@@ -3,7 +3,7 @@
 
 use analysis::Verdict::{Missing, Undecided};
 use analysis::analyze;
-use model::run::{Run, Warning};
+use model::run::{MetricColumn, Run, Warning};
 use proptest::prelude::*;
 
 use super::*;
@@ -162,7 +162,7 @@ fn a_million_rows_are_read_and_too_many_methods_are_reported() {
     let times = vec!["0.25"; N].join(",");
     let text = format!("{{\"results\":[{{\"command\":\"a\",\"times\":[{times}]}}]}}");
     let run = file(guess(text.as_bytes()).unwrap(), text.as_bytes(), &SOURCE).unwrap();
-    assert_eq!(run.cells[0].values["wall_ns"].len(), N);
+    assert_eq!(run.cells[0].values["wall_ns"].iter().len(), N);
     let text = "BenchmarkA-2 \t 10\t 5 ns/op\t 3 B/op\n".repeat(N);
     let run = file(guess(text.as_bytes()).unwrap(), text.as_bytes(), &SOURCE).unwrap();
     assert_eq!((run.cells.len(), run.cells[0].samples.len()), (1, N));
@@ -186,7 +186,7 @@ fn check_sound(run: &Run) {
     for cell in &run.cells {
         assert!(!cell.method.trim().is_empty());
         for column in cell.values.values() {
-            assert_eq!(column.len(), cell.samples.len());
+            assert_eq!(column.iter().len(), cell.samples.len());
             assert!(column.iter().all(|value| !value.is_infinite()));
         }
     }
@@ -323,7 +323,7 @@ proptest! {
         for (cell, (command, times)) in run.cells.iter().zip(&commands) {
             prop_assert!(cell.method.starts_with(command.as_str()));
             let ns: Vec<f64> = times.iter().map(|seconds| seconds * 1e9).collect();
-            prop_assert_eq!(&cell.values["wall_ns"], &ns);
+            prop_assert_eq!(&cell.values["wall_ns"], &MetricColumn::from(ns));
         }
         check_sound(&run);
     }

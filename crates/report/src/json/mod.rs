@@ -14,7 +14,9 @@ use analysis::{
     ParamComparison, StoppingDecision, Summary, ThresholdOutcome, Verdict, Why,
 };
 use model::param::Point;
-use model::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Uncounted, Warning};
+use model::run::{
+    Cell, Environment, MetricColumn, Pass, Plan, Role, Run, SCHEMA, Sample, Uncounted, Warning,
+};
 use serde::{Serialize, Serializer};
 
 use crate::published::published_values;
@@ -238,7 +240,7 @@ impl Serialize for ColumnsJson<'_> {
 struct ColumnJson<'a> {
     cell: &'a Cell,
     which: SampleFilter,
-    values: &'a [f64],
+    values: &'a MetricColumn,
 }
 
 impl ColumnJson<'_> {

@@ -1,6 +1,6 @@
 use analysis::Verdict;
 use insta::assert_snapshot;
-use model::run::{Status, Uncounted, Warning};
+use model::run::{MetricColumn, Status, Uncounted, Warning};
 use serde_json::Value;
 
 use super::write;
@@ -80,8 +80,9 @@ fn only_counted_samples_stand_among_the_samples() {
     cell.samples[3].session = 1;
     let columns =
         [("wall_ns", vec![1.0, 2.5, 3.0, 4.0, 5.0]), ("cpu_ns", vec![1.0, f64::NAN, 3.0, 4.0])];
-    cell.values = columns.map(|(name, values)| (name.to_owned(), values)).into();
-    cell.values.insert("major_faults".to_owned(), vec![7.0]);
+    cell.values =
+        columns.map(|(name, values)| (name.to_owned(), MetricColumn::from(values))).into();
+    cell.values.insert("major_faults".to_owned(), vec![7.0].into());
     let cell = &document(&f)["cells"][0];
     assert_snapshot!(cell["samples"], @r#"{"cpu_ns":[null,4,null],"wall_ns":[2.5,4,5]}"#);
     assert_snapshot!(format!("{} {}", cell["sessions"], cell["rounds"]), @r"[0,1,0] [1,3,4]");

@@ -149,7 +149,7 @@ impl Fixture {
             let round = cell.samples.len() as u32;
             cell.samples.push(sample(round));
         }
-        cell.values.insert(name.to_owned(), vec![p50; cell.samples.len()]);
+        cell.values.insert(name.to_owned(), vec![p50; cell.samples.len()].into());
         self
     }
 

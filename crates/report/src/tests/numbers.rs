@@ -202,7 +202,7 @@ fn the_short_lines_say_what_each_figure_is_of() {
     for (row, factor) in [("memory-load", 80), ("system-call", 100), ("page-fault", 400)] {
         let mut cell = run.cells[0].clone();
         cell.point.set("row", row);
-        cell.values.insert("wall_ns".to_owned(), vec![1.5 * f64::from(factor); 30]);
+        cell.values.insert("wall_ns".to_owned(), vec![1.5 * f64::from(factor); 30].into());
         run.cells.push(cell);
     }
     assert_eq!(

@@ -79,7 +79,7 @@ fn the_interval_that_is_shown_is_the_one_that_decides() {
     // at the level of 20 lines.
     let wild = |seed: u64, factor: f64| {
         let mut run = measured(seed, 1.0, factor);
-        let walls = run.cells[1].values.get_mut("wall_ns").unwrap();
+        let walls = run.cells[1].values.get_mut("wall_ns").unwrap().to_mut();
         for (i, wall_ns) in walls.iter_mut().enumerate() {
             *wall_ns *= f64::exp(if i / 10 % 2 == 0 { 0.45 } else { -0.45 });
         }
@@ -264,7 +264,7 @@ fn too_few_sessions_and_values_without_a_ratio_are_undecided() {
     assert_eq!(found.outcome, Outcome::Undecided);
     assert!(found.lines[1].reason.as_ref().unwrap().contains("--sessions 5"));
     let mut zero = measured(10, 1.0, 0.8);
-    zero.cells[1].values.get_mut("wall_ns").unwrap()[3] = 0.0;
+    zero.cells[1].values.get_mut("wall_ns").unwrap().to_mut()[3] = 0.0;
     let found = checked(&measured(1, 1.0, 0.8), &[zero], &wall(5.0), false);
     assert_eq!(found.outcome, Outcome::Undecided);
 }

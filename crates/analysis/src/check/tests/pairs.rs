@@ -1,3 +1,5 @@
+use model::run::MetricColumn;
+
 use super::super::*;
 use crate::tests::{answering, cell, facts_of, noisy, point, run, times, with};
 
@@ -7,7 +9,7 @@ fn measured(seed: u64, factor: f64) -> Run {
     let speed = noisy(seed, 0.3);
     let in_sessions = |mut cell: Cell| {
         cell.samples.truncate(50);
-        for column in cell.values.values_mut() {
+        for column in cell.values.values_mut().map(MetricColumn::to_mut) {
             column.truncate(50);
         }
         for (i, sample) in (0..).zip(&mut cell.samples) {

@@ -66,11 +66,11 @@ pub(super) fn hostile() -> Run {
         let mut column = vec![at as f64; n];
         column[1] = NAN;
         column[2] = f64::INFINITY;
-        run.cells[0].values.insert(name.to_owned(), column);
+        run.cells[0].values.insert(name.to_owned(), column.into());
     }
     for name in ["method", "name", "x_count", "x-count", "param_size", "session"] {
         let n = run.cells[0].samples.len();
-        run.cells[0].values.insert(name.to_owned(), vec![-1.5; n]);
+        run.cells[0].values.insert(name.to_owned(), vec![-1.5; n].into());
     }
     run
 }

@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use insta::assert_snapshot;
-use model::run::Run;
+use model::run::{MetricColumn, Run};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -99,7 +99,7 @@ fn our_own_document_comes_back_whole() {
         for (cell, was) in back.cells.iter().zip(&run.cells) {
             assert_eq!((&cell.samples, &cell.point), (&was.samples, &was.point));
             for (name, column) in &was.values {
-                let bits = |values: &[f64]| -> Vec<u64> {
+                let bits = |values: &MetricColumn| -> Vec<u64> {
                     let nan = |v: &f64| if v.is_nan() { f64::NAN } else { *v };
                     values.iter().map(nan).map(f64::to_bits).collect()
                 };
@@ -132,7 +132,7 @@ fn an_empty_run_is_no_mistake() {
     let mut run = small();
     for cell in &mut run.cells {
         cell.samples.clear();
-        cell.values.values_mut().for_each(Vec::clear);
+        cell.values.values_mut().for_each(|column| column.to_mut().clear());
     }
     for name in formats() {
         assert!(!exported(name, &run).0.is_empty(), "{name}");
@@ -212,7 +212,7 @@ fn hyperfine_has_its_fields_in_seconds() {
     let mut apart = small();
     let n = apart.cells[0].samples.len();
     for (name, ns) in [("user_ns", 2e6), ("system_ns", 8e6)] {
-        apart.cells[0].values.insert(name.to_owned(), vec![ns; n]);
+        apart.cells[0].values.insert(name.to_owned(), vec![ns; n].into());
     }
     let export: Export = serde_json::from_str(&text("hyperfine", &apart)).unwrap();
     assert!((export.results[0].user - 0.002).abs() < 1e-12);

@@ -2,6 +2,8 @@
 
 #![allow(clippy::float_cmp, reason = "values are taken over as they are")]
 
+use model::run::MetricColumn;
+
 use super::super::tests::{SOURCE, names};
 use super::*;
 
@@ -82,10 +84,10 @@ fn folder(files: &[(&str, &str)]) -> FolderFiles {
 fn check(files: &[(&str, &str)], values: &[(&str, &[f64])], noted: &[&str]) -> Run {
     let run = run(&folder(files), &SOURCE).unwrap();
     assert_eq!(names(&run), ["f group=g"]);
-    let found: Vec<(&str, &[f64])> = (run.cells[0].values.iter())
-        .map(|(name, column)| (name.as_str(), column.as_slice()))
-        .collect();
-    assert_eq!(found, values);
+    let column = |values: &[f64]| MetricColumn::from(values.to_vec());
+    let expected: BTreeMap<String, MetricColumn> =
+        values.iter().map(|(name, values)| ((*name).to_owned(), column(values))).collect();
+    assert_eq!(run.cells[0].values, expected);
     let notes: Vec<String> = run.notes.iter().map(ToString::to_string).collect();
     for words in noted {
         assert!(notes.iter().any(|note| note.contains(words)), "{words}: {notes:?}");

@@ -66,7 +66,7 @@ fn what_is_wrong_is_named_by_line_and_unit() {
 /// Each result: the method, the point, the session, and the time.
 fn shown(run: &Run) -> Vec<String> {
     let of = |cell: &model::run::Cell| {
-        let samples = cell.samples.iter().zip(&cell.values["wall_ns"]);
+        let samples = cell.samples.iter().zip(cell.values["wall_ns"].iter());
         let samples: Vec<String> =
             samples.map(|(sample, ns)| format!("{}:{ns}", sample.session)).collect();
         format!("{} [{}] {}", cell.method, cell.point, samples.join(" "))

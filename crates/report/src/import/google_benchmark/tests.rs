@@ -83,7 +83,8 @@ fn throughput_is_by_wall_time_or_named_for_what_it_is() {
         |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-9, "{value}");
     let run = run(include_str!("../fixtures/google-benchmark.json"), &SOURCE).unwrap();
     let copy = cell(&run, "BM_copy/4096");
-    for (rate, wall_ns) in copy.values["throughput_bytes_per_s"].iter().zip(&copy.values["wall_ns"])
+    for (rate, wall_ns) in
+        copy.values["throughput_bytes_per_s"].iter().zip(copy.values["wall_ns"].iter())
     {
         near(*rate, 4096.0 / wall_ns * 1e9);
     }

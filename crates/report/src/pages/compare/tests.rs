@@ -98,7 +98,7 @@ fn times_without_the_wait_are_named_so() {
         for cell in &mut run.cells {
             let values: Vec<f64> = cell.values["wall_ns"].iter().map(|ns| 0.8 * ns).collect();
             for metric in ["wall_less_wait_ns", "cpu_ns"] {
-                cell.values.insert(metric.to_owned(), values.clone());
+                cell.values.insert(metric.to_owned(), values.clone().into());
             }
         }
         run
