@@ -117,7 +117,7 @@ fn difference(
 }
 
 /// The differences of the rounds that both have, by session.
-fn differences([ours, theirs]: [&Rounds; 2]) -> Vec<(u32, Vec<f64>)> {
+fn differences([ours, theirs]: [&Rounds<'_>; 2]) -> Vec<(u32, Vec<f64>)> {
     let mut theirs = theirs.iter().peekable();
     let mut sessions: Vec<(u32, Vec<f64>)> = Vec::new();
     for (round, a) in ours.iter() {

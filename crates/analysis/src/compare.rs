@@ -151,7 +151,7 @@ impl<'a> Pair<'a> {
         let others = OthersTime::of(self.run);
         let least = self.cells().map(|cell| least(cell, cpus.unwrap_or(f64::INFINITY), others));
         let whole = self.cells().map(|cell| cell.rounds(WALL));
-        let interval = |rounds: [&Rounds; 2]| {
+        let interval = |rounds: [&Rounds<'_>; 2]| {
             let compared = Compared::new(&self.run.plan, ratios(rounds, WALL).ok()?, self.alpha);
             stats::by_session(&compared.logs, compared.alpha?)?.interval
         };
@@ -239,9 +239,8 @@ impl<'a> Pair<'a> {
     fn doubt_missing(&self, comparison: &mut Comparison, compared: &Compared<'_>) {
         let [all, known] =
             [WALL, WALL_LESS_WAIT].map(|metric| self.cells().map(|cell| cell.rounds(metric)));
-        let [all, known] = [&all, &known].map(|[ours, theirs]| [&**ours, &**theirs]);
         let counts = |(session, _)| compared.has_session(session);
-        let [ours, theirs] = Rounds::only_one(all, known, counts);
+        let [ours, theirs] = Rounds::only_one(all.each_ref(), known.each_ref(), counts);
         if stats::mcnemar(ours, theirs) >= ALPHA {
             return;
         }
@@ -364,7 +363,7 @@ pub(crate) fn log_ratios(
 }
 
 /// The same of values that are not those of a metric.
-fn ratios([ours, theirs]: [&Rounds; 2], metric: &str) -> Result<Vec<(u32, Vec<f64>)>, String> {
+fn ratios([ours, theirs]: [&Rounds<'_>; 2], metric: &str) -> Result<Vec<(u32, Vec<f64>)>, String> {
     let mut theirs = theirs.iter().peekable();
     let mut sessions: Vec<(u32, Vec<f64>)> = Vec::new();
     for (round, y) in ours.iter() {
@@ -507,7 +506,7 @@ fn blocks(cell: &CellFacts<'_>, counts: impl Fn(u32) -> bool) -> bool {
 /// waits and what a hypervisor took, or more: no task computes in less than its CPU time, and all
 /// together in no less than their CPU time spread over all CPUs. Of a sample whose wait is not
 /// known, the wait for other processes is at most the CPU time that these used.
-fn least(cell: &CellFacts<'_>, cpus: f64, others: Option<OthersTime>) -> Rounds {
+fn least(cell: &CellFacts<'_>, cpus: f64, others: Option<OthersTime>) -> Rounds<'static> {
     let [wall, stolen, longest, cpu] =
         [WALL, STEAL, LONGEST_TASK_CPU, CPU].map(|metric| cell.column(metric));
     let delay = cell.delays();

@@ -259,11 +259,12 @@ fn counting_disturbs(facts: &RunFacts<'_>, notes: &mut Vec<Warning>) {
     let counted = facts.cells.iter().filter(|cell| cell.has(COUNTING_WALL));
     let alpha = noise::ALPHA / counted.count().max(1) as f64;
     let found = facts.cells.iter().filter_map(|cell| {
-        let counting = noise::by_session(&noise::logs_of(cell, COUNTING_WALL)).concat();
+        let logs = |metric| noise::logs_of(cell, metric).collect::<Vec<_>>();
+        let counting = noise::by_session(&logs(COUNTING_WALL)).concat();
         if counting.is_empty() {
             return None;
         }
-        let sessions = noise::by_session(&noise::logs_of(cell, WALL));
+        let sessions = noise::by_session(&logs(WALL));
         let sessions: Vec<&[f64]> = sessions.iter().map(Vec::as_slice).collect();
         let (difference, p) = stats::another_session(&sessions, &counting)?;
         let change = difference.exp_m1();

@@ -2,14 +2,12 @@
 //! count, the answers, the waits for a CPU. It is derived here once and handed down, so that no
 //! later step derives it again from the samples.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::OnceLock;
 
 use model::metric::{CPU, CPU_DELAY, KEPT, LEFT, WALL, WALL_LESS_WAIT, is_known};
 use model::param::Point;
-use model::run::{Cell, Pass, Plan, Role, Run};
+use model::run::{Cell, MetricColumn, Pass, Plan, Role, Run};
 
 use crate::stats::median;
 
@@ -68,8 +66,6 @@ pub(crate) struct CellFacts<'a> {
     counting: Vec<SampleKey>,
     /// The last sample that warmed it up, where no timed sample counts.
     estimate: Option<SampleKey>,
-    /// The values in which verdicts are given, sorted when they are first compared.
-    rounds: [OnceLock<Rounds>; VERDICT_METRICS.len()],
 }
 
 /// The metrics in which each pair of cells is compared.
@@ -115,7 +111,6 @@ impl<'a> CellFacts<'a> {
             estimate: warm_up.last().copied().filter(|_| timing.is_empty()),
             timing,
             counting,
-            rounds: [const { OnceLock::new() }; VERDICT_METRICS.len()],
         };
         facts.waits = Waits::new(&facts, &warm_up);
         facts.left_running = LeftRunning::new(&facts, &warm_up);
@@ -156,17 +151,21 @@ impl<'a> CellFacts<'a> {
         if is_counted { Pass::Counting } else { Pass::Timing }
     }
 
+    /// The samples that count for the metric, of which some may lack it.
+    fn keys(&self, metric: &str) -> &[SampleKey] {
+        match self.pass_of(metric) {
+            Pass::Timing => &self.timing,
+            Pass::Counting => &self.counting,
+        }
+    }
+
     /// The same as [`Cell::counted`].
     pub(crate) fn counted<'s>(
         &'s self,
         metric: &str,
-    ) -> impl Iterator<Item = (SampleKey, f64)> + use<'s, 'a> {
-        let keys = match self.pass_of(metric) {
-            Pass::Timing => &self.timing,
-            Pass::Counting => &self.counting,
-        };
+    ) -> impl Iterator<Item = (SampleKey, f64)> + Clone + use<'s, 'a> {
         let value = self.column(metric);
-        keys.iter().filter_map(move |key| Some((*key, value(*key)?)))
+        self.keys(metric).iter().filter_map(move |key| Some((*key, value(*key)?)))
     }
 
     /// The values of the samples that count.
@@ -194,16 +193,21 @@ impl<'a> CellFacts<'a> {
     }
 
     /// By session and round, the values that count.
-    pub(crate) fn rounds(&self, metric: &str) -> Cow<'_, Rounds> {
-        let values = self.counted(metric).map(|(key, value)| ((key.session, key.round), value));
-        match VERDICT_METRICS.iter().position(|known| *known == metric) {
-            Some(at) => Cow::Borrowed(self.rounds[at].get_or_init(|| Rounds::new(values))),
-            None => Cow::Owned(Rounds::new(values)),
+    pub(crate) fn rounds(&self, metric: &str) -> Rounds<'_> {
+        let keys = self.keys(metric);
+        // Nearly always they are in order, and are gone through where they lie.
+        if keys.is_sorted_by(|a, b| (a.session, a.round) < (b.session, b.round)) {
+            let stored = Some((keys, self.stored.column(metric)));
+            return Rounds { stored, sorted: Vec::new() };
         }
+        Rounds::new(self.counted(metric).map(|(key, value)| ((key.session, key.round), value)))
     }
 
     /// The value of a sample; none where it has none.
-    pub(crate) fn column(&self, metric: &str) -> impl Fn(SampleKey) -> Option<f64> + use<'a> {
+    pub(crate) fn column(
+        &self,
+        metric: &str,
+    ) -> impl Fn(SampleKey) -> Option<f64> + Clone + use<'a> {
         let column = self.stored.column(metric);
         move |key| column.get(key.at as usize).copied().filter(|value| !value.is_nan())
     }
@@ -225,30 +229,40 @@ impl<'a> CellFacts<'a> {
 }
 
 /// Values by session and round, in order, one of each round.
-#[derive(Clone)]
-pub(crate) struct Rounds(Vec<((u32, u32), f64)>);
+pub(crate) struct Rounds<'c> {
+    /// Samples in this order, and the values of all samples of their cell.
+    stored: Option<(&'c [SampleKey], &'c MetricColumn)>,
+    /// Values that were not in order.
+    sorted: Vec<((u32, u32), f64)>,
+}
 
-impl Rounds {
-    pub(crate) fn new(values: impl Iterator<Item = ((u32, u32), f64)>) -> Rounds {
-        let mut values: Vec<_> = values.collect();
-        values.sort_by_key(|(round, _)| *round);
-        values.dedup_by_key(|(round, _)| *round);
-        Rounds(values)
+impl<'c> Rounds<'c> {
+    pub(crate) fn new(values: impl Iterator<Item = ((u32, u32), f64)>) -> Rounds<'c> {
+        let mut sorted: Vec<_> = values.collect();
+        sorted.sort_by_key(|(round, _)| *round);
+        sorted.dedup_by_key(|(round, _)| *round);
+        Rounds { stored: None, sorted }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = ((u32, u32), f64)> {
-        self.0.iter().copied()
+        let stored = self.stored.into_iter().flat_map(|(keys, column)| {
+            keys.iter().filter_map(move |key| {
+                let value = column.get(key.at as usize).filter(|value| !value.is_nan())?;
+                Some(((key.session, key.round), *value))
+            })
+        });
+        stored.chain(self.sorted.iter().copied())
     }
 
     /// In how many of the rounds that both have of `all` only the first of these two has a value,
     /// and in how many only the second one, as far as a round counts.
     pub(crate) fn only_one(
-        all: [&Rounds; 2],
-        these: [&Rounds; 2],
+        all: [&Rounds<'_>; 2],
+        these: [&Rounds<'_>; 2],
         counts: impl Fn((u32, u32)) -> bool,
     ) -> [u64; 2] {
-        let set = |rounds: &Rounds| -> BTreeSet<(u32, u32)> {
-            rounds.0.iter().map(|(round, _)| *round).collect()
+        let set = |rounds: &Rounds<'_>| -> BTreeSet<(u32, u32)> {
+            rounds.iter().map(|(round, _)| round).collect()
         };
         let ([x, y], [ours, theirs]) = (all.map(set), these.map(set));
         let shared = x.intersection(&y).filter(|round| counts(**round));

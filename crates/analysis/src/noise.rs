@@ -1,6 +1,10 @@
 //! Doubts about the samples themselves: a slow start, a drift, two modes, an effect of the position
 //! in the round or of the method that ran before.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::iter::Peekable;
+
 use model::metric::{WALL, WALL_LESS_WAIT};
 use model::random::SplitMix64;
 use model::run::{Cell, Cells, Pass, Run, Warning, WarningKind};
@@ -26,12 +30,14 @@ type NoiseCheck = fn(&[(SampleKey, f64)], f64) -> Option<String>;
 
 pub(crate) fn warnings(facts: &RunFacts<'_>, families: &[Family], notes: &mut Vec<Warning>) {
     let run = facts.run;
-    let series = facts.cells.iter().map(|cell| logs_of(cell, time_metric(cell, families)));
-    let series: Vec<Vec<(SampleKey, f64)>> = series.collect();
-    let alpha = ALPHA / series.iter().filter(|logs| !logs.is_empty()).count().max(1) as f64;
+    let checked = facts.cells.iter().filter(|cell| times(cell, families).next().is_some());
+    let alpha = ALPHA / checked.count().max(1) as f64;
+    // The logs of all cells at once would take half as much memory as their samples.
     let look = |doubt: NoiseCheck| -> Findings {
-        let found = series.iter().enumerate();
-        found.filter_map(|(i, logs)| Some((i, doubt(logs, alpha)?))).collect()
+        let found = map_each(&facts.cells, facts.samples(), |cell| {
+            doubt(&times(cell, families).collect::<Vec<_>>(), alpha)
+        });
+        found.into_iter().enumerate().filter_map(|(i, text)| Some((i, text?))).collect()
     };
     let warm_up_flag = if run.is_bench() { "--warmup" } else { "--warm-up" };
     let advice = if run.in_rounds() {
@@ -54,9 +60,10 @@ pub(crate) fn warnings(facts: &RunFacts<'_>, families: &[Family], notes: &mut Ve
     let percentiles = run.show_command("--percentiles");
     let advice = format!("p50 can jump from one to the other; {percentiles} shows both");
     warn(run, &WarningKind::Modes, &advice, look(modes), notes);
-    slot_effect(&series, notes);
+    let cells = facts.cells.iter().map(|cell| centered(times(cell, families)));
+    slot_effect(cells.collect(), notes);
     let advice = "the figures are of this mix of methods; measure the two in runs of their own";
-    warn(run, &WarningKind::Predecessor, advice, effects_of_predecessors(run, &series), notes);
+    warn(run, &WarningKind::Predecessor, advice, effects_of_predecessors(facts, families), notes);
 }
 
 /// The metric by which a cell is judged and checked for noise.
@@ -66,10 +73,21 @@ fn time_metric(cell: &CellFacts<'_>, families: &[Family]) -> &'static str {
     if out && cell.waits.has_time_without { WALL_LESS_WAIT } else { WALL }
 }
 
-/// The values of the samples that count and have a logarithm.
-pub(crate) fn logs_of(cell: &CellFacts<'_>, metric: &str) -> Vec<(SampleKey, f64)> {
+/// The logs of the samples by which a cell is judged.
+fn times<'c, 'a>(
+    cell: &'c CellFacts<'a>,
+    families: &[Family],
+) -> impl Iterator<Item = (SampleKey, f64)> + Clone + use<'c, 'a> {
+    logs_of(cell, time_metric(cell, families))
+}
+
+/// The logs of the samples that count and have one.
+pub(crate) fn logs_of<'c, 'a>(
+    cell: &'c CellFacts<'a>,
+    metric: &str,
+) -> impl Iterator<Item = (SampleKey, f64)> + Clone + use<'c, 'a> {
     let positive = cell.counted(metric).filter(|(_, y)| *y > 0.0 && y.is_finite());
-    positive.map(|(key, y)| (key, y.ln())).collect()
+    positive.map(|(key, y)| (key, y.ln()))
 }
 
 fn logs(series: &[(SampleKey, f64)]) -> Vec<f64> {
@@ -117,23 +135,50 @@ fn modes(series: &[(SampleKey, f64)], _alpha: f64) -> Option<String> {
     Some(format!("{share} of the samples take {factor:.2} times as long as the others"))
 }
 
+/// The samples of a cell in the order of their rounds: the slot of each, and its log less the median
+/// of the cell.
+type CenteredSamples<'a> = Peekable<Box<dyn Iterator<Item = ((u32, u32), (u32, f64))> + 'a>>;
+
+fn centered<'a>(
+    series: impl Iterator<Item = (SampleKey, f64)> + Clone + 'a,
+) -> CenteredSamples<'a> {
+    let center = stats::median(&series.clone().map(|(_, log)| log).collect::<Vec<f64>>());
+    let samples = series.map(move |(s, log)| ((s.session, s.round), (s.slot, log - center)));
+    let samples: Box<dyn Iterator<Item = _> + 'a> =
+        if samples.clone().is_sorted_by_key(|(round, _)| round) {
+            Box::new(samples)
+        } else {
+            let mut samples: Vec<_> = samples.collect();
+            samples.sort_by_key(|(round, _)| *round);
+            Box::new(samples.into_iter())
+        };
+    samples.peekable()
+}
+
+/// The round of the next sample of the cell with this index.
+fn next_round(i: usize, cell: &mut CenteredSamples<'_>) -> Option<Reverse<((u32, u32), usize)>> {
+    cell.peek().map(|(round, _)| Reverse((*round, i)))
+}
+
 /// Whether the second half of a round differs from the first, over all methods: each sample
 /// compared with the median of its cell.
-fn slot_effect(series: &[Vec<(SampleKey, f64)>], notes: &mut Vec<Warning>) {
-    let mut samples = Vec::with_capacity(series.iter().map(Vec::len).sum());
-    for cell in series {
-        let center = stats::median(&logs(cell));
-        let of_cell = cell.iter().map(|(s, log)| ((s.session, s.round), (s.slot, log - center)));
-        samples.extend(of_cell);
+fn slot_effect(mut cells: Vec<CenteredSamples<'_>>, notes: &mut Vec<Warning>) {
+    let next = cells.iter_mut().enumerate().filter_map(|(i, cell)| next_round(i, cell));
+    let mut order: BinaryHeap<Reverse<((u32, u32), usize)>> = next.collect();
+    let (mut halves, mut slots): (Vec<f64>, Vec<(u32, f64)>) = Default::default();
+    let mut last = None;
+    while let Some(Reverse((round, i))) = order.pop() {
+        if last.replace(round) != Some(round) {
+            halves.extend(stats::half_difference(&mut slots));
+            slots.clear();
+        }
+        let cell = &mut cells[i];
+        while let Some((_, slot)) = cell.next_if(|(other, _)| *other == round) {
+            slots.push(slot);
+        }
+        order.extend(next_round(i, cell));
     }
-    // Those of a cell are in order already.
-    samples.sort_by_key(|(round, _)| *round);
-    let half_difference = |round: &[(_, (u32, f64))]| {
-        let mut slots: Vec<(u32, f64)> = round.iter().map(|(_, slot)| *slot).collect();
-        stats::half_difference(&mut slots)
-    };
-    let rounds = samples.chunk_by(|(one, _), (other, _)| one == other);
-    let halves: Vec<f64> = rounds.filter_map(half_difference).collect();
+    halves.extend(stats::half_difference(&mut slots));
     let Some(shift) = stats::hodges_lehmann(&halves, ALPHA) else { return };
     let Some((low, high)) = shift.interval else { return };
     let relevant = shift.estimate.abs() > (RELEVANT_PERCENT / 100.0).ln_1p();
@@ -172,10 +217,13 @@ const Z_MIN: f64 = 2.5;
 /// text of the finding. With two methods there is none: each runs after the other one, and the
 /// slot effect says more.
 pub(crate) fn effects_of_predecessors(
-    run: &Run,
-    series: &[Vec<(SampleKey, f64)>],
+    facts: &RunFacts<'_>,
+    families: &[Family],
 ) -> Vec<(usize, String)> {
-    let cells: Vec<usize> = (0..series.len()).filter(|i| !series[*i].is_empty()).collect();
+    let run = facts.run;
+    let series = |cell: usize| times(&facts.cells[cell], families);
+    let cells: Vec<usize> =
+        (0..facts.cells.len()).filter(|cell| series(*cell).next().is_some()).collect();
     // At more, the level of a pair is so low that drawing takes long.
     if !(3..=CELLS_MAX).contains(&cells.len()) {
         return Vec::new();
@@ -186,8 +234,7 @@ pub(crate) fn effects_of_predecessors(
     }
     let alpha = PREDECESSOR_ALPHA / (cells.len() * (cells.len() - 1)) as f64;
     let of_cell = |cell: usize| {
-        let logs =
-            rounds.by_round(series[cell].iter().map(|(key, y)| (key.session, key.round, *y)));
+        let logs = rounds.by_round(series(cell).map(|(key, y)| (key.session, key.round, y)));
         let others = cells.iter().copied().filter(|other| *other != cell);
         let found = others.filter_map(|other| {
             let runs = rounds.runs(&logs, cell, other);
@@ -199,8 +246,7 @@ pub(crate) fn effects_of_predecessors(
         let name = &run.cells[other].method;
         Some((cell, format!("it takes {more} more time where {name} has run since its last run")))
     };
-    let samples = series.iter().map(Vec::len).sum();
-    map_each(&cells, samples, |cell| of_cell(*cell)).into_iter().flatten().collect()
+    map_each(&cells, facts.samples(), |cell| of_cell(*cell)).into_iter().flatten().collect()
 }
 
 /// The rounds in the order in which they were measured, with what all pairs of cells need of them.
@@ -216,16 +262,21 @@ struct RoundOrder {
 }
 
 impl RoundOrder {
-    fn new(run: &Run) -> RoundOrder {
-        let timed = |cell: &'_ Cell| -> Vec<(u32, u32, u32)> {
+    fn new<'a>(run: &'a Run) -> RoundOrder {
+        let timed = |cell: &'a Cell| {
             let samples = cell.samples.iter().filter(|s| s.pass == Pass::Timing && !s.warm_up);
-            samples.map(|s| (s.session, s.round, s.slot)).collect()
+            samples.map(|s| (s.session, s.round, s.slot))
         };
-        let samples: Vec<Vec<(u32, u32, u32)>> = run.cells.iter().map(timed).collect();
-        let mut keys: Vec<(u32, u32)> =
-            samples.iter().flatten().map(|(session, round, _)| (*session, *round)).collect();
-        keys.sort_unstable();
-        keys.dedup();
+        let mut keys: Vec<(u32, u32)> = Vec::new();
+        for cell in &run.cells {
+            let of_cell = timed(cell).map(|(session, round, _)| (session, round));
+            // Nearly always all cells have the same rounds, in their order.
+            if !of_cell.clone().eq(keys.iter().copied()) {
+                keys.extend(of_cell);
+                keys.sort_unstable();
+                keys.dedup();
+            }
+        }
         let lens = keys.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len);
         let is_alone: Vec<bool> = lens.flat_map(|len| std::iter::repeat_n(len == 1, len)).collect();
         let session = |now: usize| {
@@ -238,7 +289,7 @@ impl RoundOrder {
         };
         let sessions = (0..keys.len()).map(session).collect();
         let mut rounds = RoundOrder { keys, sessions, slots: Vec::new() };
-        rounds.slots = samples.into_iter().map(|of_cell| rounds.by_round(of_cell)).collect();
+        rounds.slots = run.cells.iter().map(|cell| rounds.by_round(timed(cell))).collect();
         rounds
     }
 
@@ -423,8 +474,7 @@ mod tests {
     #[test]
     fn only_numbers_above_0_have_a_logarithm() {
         let cell = cell("a", [1.0, 0.0, f64::INFINITY, -1.0]);
-        let logs: Vec<f64> =
-            logs_of(&facts_of(&cell), WALL).into_iter().map(|(_, log)| log).collect();
+        let logs: Vec<f64> = logs_of(&facts_of(&cell), WALL).map(|(_, log)| log).collect();
         assert_eq!(logs, [0.0]);
     }
 
@@ -503,7 +553,8 @@ mod tests {
             .map(|(cell, logs)| facts_of(cell).timing.iter().copied().zip(logs).collect())
             .collect();
         let mut notes = Vec::new();
-        slot_effect(&series, &mut notes);
+        let cells = series.iter().map(|series| centered(series.iter().copied()));
+        slot_effect(cells.collect(), &mut notes);
         notes.pop().map(|note| note.to_string())
     }
 
@@ -528,7 +579,6 @@ mod tests {
 #[cfg(test)]
 mod predecessor_tests {
     use super::*;
-    use crate::noise::logs_of;
     use crate::tests::{cell, run};
     use model::metric::WALL;
 
@@ -555,10 +605,7 @@ mod predecessor_tests {
                     slower * noise;
             }
         }
-        let run = run(cells);
-        let series: Vec<Vec<(SampleKey, f64)>> =
-            RunFacts::new(&run).cells.iter().map(|cell| logs_of(cell, WALL)).collect();
-        effects_of_predecessors(&run, &series)
+        effects_of_predecessors(&RunFacts::new(&run(cells)), &[])
     }
 
     #[test]
