@@ -3,6 +3,7 @@
 mod columns;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -307,8 +308,7 @@ pub const STOPPED: &str = "bytelab was stopped meanwhile";
 /// The same where the whole machine was.
 pub const SUSPENDED: &str = "the machine was suspended meanwhile";
 
-/// One timed execution. Its values stand in the cell's columns at the same index. Its texts are
-/// shared: those of the samples of a cell are nearly all equal.
+/// One timed execution. Its values stand in the cell's columns at the same index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     #[serde(default)]
@@ -320,10 +320,34 @@ pub struct Sample {
     pub warm_up: bool,
     /// Why the sample does not count (it was not in the requested cache state); it is kept
     /// nevertheless.
-    pub not_counted: Option<Arc<str>>,
+    pub not_counted: Option<SharedText>,
     pub ops: u64,
     pub bytes: u64,
-    pub answer: Option<Arc<str>>,
+    pub answer: Option<SharedText>,
+}
+
+/// A text that samples share. `Arc<str>` would take twice the space in each of them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SharedText(Arc<String>);
+
+impl Deref for SharedText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for SharedText {
+    fn from(text: String) -> SharedText {
+        SharedText(Arc::new(text))
+    }
+}
+
+impl From<&str> for SharedText {
+    fn from(text: &str) -> SharedText {
+        text.to_owned().into()
+    }
 }
 
 /// The entry of a run in a list of runs.

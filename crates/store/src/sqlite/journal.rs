@@ -12,12 +12,11 @@ use std::iter;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use flate2::Crc;
 use model::param::Point;
-use model::run::{Cell, Environment, Listed, Pass, Plan, Run, Sample, Status, Warning};
+use model::run::{Cell, Environment, Listed, Pass, Plan, Run, Sample, SharedText, Status, Warning};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
@@ -341,7 +340,7 @@ impl JournalReader<'_> {
             // If the journal was folded already, this would affect the samples after it.
             OwnedEntry::SetAside(number, ..) if number < self.stored => {}
             OwnedEntry::SetAside(_, session, reason) => {
-                let reason = Arc::<str>::from(reason);
+                let reason = SharedText::from(reason);
                 for sample in run.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
                     if sample.pass == Pass::Timing && sample.session == session {
                         sample.not_counted.get_or_insert_with(|| reason.clone());
