@@ -175,9 +175,14 @@ fn columns(
         let samples: Vec<f64> = shown.iter().map(|(_, value)| *value).collect();
         // Nearly always they are in this order.
         shown.sort_by_key(|(session, _)| *session);
-        let sessions = shown.chunk_by(|a, b| a.0 == b.0);
-        let values = |session: &[(u32, f64)]| session.iter().map(|(_, value)| *value).collect();
-        let sessions: Vec<Vec<f64>> = sessions.map(values).collect();
+        let by_session: Vec<f64> = shown.iter().map(|(_, value)| *value).collect();
+        let mut rest = &by_session[..];
+        let sessions = shown.chunk_by(|a, b| a.0 == b.0).map(|session| {
+            let (values, others) = rest.split_at(session.len());
+            rest = others;
+            values
+        });
+        let sessions: Vec<&[f64]> = sessions.collect();
         Some((metric.name.clone(), ChartColumn::from_samples(&samples, &sessions, share)?))
     };
     metrics.iter().filter_map(column).collect()
@@ -209,7 +214,7 @@ impl ChartCell {
 
 impl ChartColumn {
     /// `None` if there is nothing to draw. `sessions` has the values of the samples by session.
-    fn from_samples(samples: &[f64], sessions: &[Vec<f64>], share: usize) -> Option<ChartColumn> {
+    fn from_samples(samples: &[f64], sessions: &[&[f64]], share: usize) -> Option<ChartColumn> {
         let pooled = Pooled::new(sessions);
         let sorted = pooled.sorted();
         let n = sorted.len();
