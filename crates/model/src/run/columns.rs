@@ -79,7 +79,7 @@ impl From<Vec<f64>> for MetricColumn {
     }
 }
 
-/// As that of a list: it says nothing of the form.
+/// Equal to that of a list, whether or not there are codes.
 impl fmt::Debug for MetricColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
@@ -101,7 +101,7 @@ impl<const N: usize> PartialEq<[f64; N]> for MetricColumn {
 /// Numbers the different values, bit by bit: NaN is equal to nothing, and 0 to −0.
 struct Coder {
     values: Vec<f64>,
-    /// By hash, the code of a value, or of the next one with this hash; [`Coder::FREE`] elsewhere.
+    /// A hash table with open addressing: the codes, and [`Coder::FREE`] where there is none.
     places: [u16; Coder::PLACES],
 }
 
@@ -237,7 +237,8 @@ mod tests {
             bits in prop::collection::vec(any::<u64>(), 0..600),
             different in prop_oneof![1usize..4, 250usize..300],
         ) {
-            let bits: Vec<u64> = bits.iter().map(|bit| bits[*bit as usize % different.min(bits.len())]).collect();
+            let one = |bit: &u64| bits[*bit as usize % different.min(bits.len())];
+            let bits: Vec<u64> = bits.iter().map(one).collect();
             let column: MetricColumn = bits.iter().map(|bits| f64::from_bits(*bits)).collect();
             prop_assert_eq!(column.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), &bits[..]);
             let text = serde_json::to_string(&column).unwrap();
