@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use analysis::{Analysis, Summary};
 use anyhow::Result;
@@ -243,7 +244,7 @@ pub struct ExportOptions<'a> {
 }
 
 /// All counted samples as one wide table: the identifiers of the run, the cell and the sample,
-/// the params, the metrics. It is passed on row by row.
+/// the params, the metrics. It is passed on in parts, row by row.
 pub(super) struct SampleTable<'a> {
     exported: &'a Exported<'a>,
     pub(super) names: Vec<String>,
@@ -275,9 +276,18 @@ pub(super) enum FieldValue<'a> {
 pub(super) struct SampleRow<'a> {
     pub(super) of_cell: &'a [FieldValue<'a>],
     pub(super) of_sample: &'a [FieldValue<'a>],
-    /// Whether it is the first one of its cell.
+    /// Whether it is the first one of its part.
     pub(super) is_first: bool,
 }
+
+/// Some samples of a cell, in their order.
+pub(super) struct TablePart<'a> {
+    entry: &'a ExportedCell<'a>,
+    samples: Range<usize>,
+}
+
+/// No part has more samples.
+const PART: usize = 2048;
 
 /// The columns whose values are the same for all samples of a cell; the columns of a sample follow.
 const OF_CELL: [(&str, ColumnKind); 9] = [
@@ -337,27 +347,38 @@ impl<'a> SampleTable<'a> {
         self.kinds.push(kind);
     }
 
-    /// Passes on each row.
+    /// The samples of all cells that have rows.
+    pub(super) fn parts(&self) -> Vec<TablePart<'a>> {
+        let entries = self.exported.cells.iter().filter(|entry| is_row(entry));
+        let parts = entries.flat_map(|entry| {
+            let n = entry.cell.samples.len();
+            let samples = (0..n).step_by(PART).map(move |start| start..n.min(start + PART));
+            samples.map(move |samples| TablePart { entry, samples })
+        });
+        parts.collect()
+    }
+
+    /// Passes on each row of the part.
     pub(super) fn rows<E>(
         &self,
+        TablePart { entry, samples }: &TablePart<'_>,
         mut row: impl FnMut(SampleRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        for entry in self.exported.cells.iter().filter(|entry| is_row(entry)) {
-            let cell = entry.cell;
-            let head = self.head(entry);
-            let metrics: Vec<&MetricColumn> =
-                self.metrics.iter().map(|name| cell.column(name)).collect();
-            let (mut fields, mut is_first) = (Vec::new(), true);
-            for (at, sample) in cell.samples.iter().enumerate().filter(|(_, s)| counts(s)) {
-                fields.clear();
-                fields.extend(of_sample(sample));
-                fields.extend(metrics.iter().map(|values| match values.get(at) {
-                    Some(value) if value.is_finite() => FieldValue::Number(*value),
-                    _ => FieldValue::None,
-                }));
-                row(SampleRow { of_cell: &head, of_sample: &fields, is_first })?;
-                is_first = false;
-            }
+        let cell = entry.cell;
+        let head = self.head(entry);
+        let metrics: Vec<&MetricColumn> =
+            self.metrics.iter().map(|name| cell.column(name)).collect();
+        let (mut fields, mut is_first) = (Vec::new(), true);
+        let samples = samples.clone().zip(&cell.samples[samples.clone()]);
+        for (at, sample) in samples.filter(|(_, sample)| counts(sample)) {
+            fields.clear();
+            fields.extend(of_sample(sample));
+            fields.extend(metrics.iter().map(|values| match values.get(at) {
+                Some(value) if value.is_finite() => FieldValue::Number(*value),
+                _ => FieldValue::None,
+            }));
+            row(SampleRow { of_cell: &head, of_sample: &fields, is_first })?;
+            is_first = false;
         }
         Ok(())
     }

@@ -49,13 +49,16 @@ mod with_the_library {
         let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
         let mut group: Vec<Column> = columns.kinds.iter().map(|kind| Column::new(*kind)).collect();
         let mut rows = 0;
-        columns.rows(|row| -> Result<()> {
-            for (column, field) in group.iter_mut().zip(row.of_cell.iter().chain(row.of_sample)) {
-                column.push(field);
-            }
-            rows += 1;
-            if rows % GROUP_ROWS == 0 { flush(&mut file, &mut group) } else { Ok(()) }
-        })?;
+        for part in columns.parts() {
+            columns.rows(&part, |row| -> Result<()> {
+                for (column, field) in group.iter_mut().zip(row.of_cell.iter().chain(row.of_sample))
+                {
+                    column.push(field);
+                }
+                rows += 1;
+                if rows % GROUP_ROWS == 0 { flush(&mut file, &mut group) } else { Ok(()) }
+            })?;
+        }
         if rows % GROUP_ROWS != 0 {
             flush(&mut file, &mut group)?;
         }

@@ -1,8 +1,11 @@
 //! CSV and TSV: a line of names, then a line per sample. A missing value is an empty field.
 
+use std::convert::Infallible;
 use std::io::{self, Write};
 
-use super::format::{Exported, FieldValue, PortableNumber, SampleTable, append_number};
+use analysis::map_each;
+
+use super::format::{Exported, FieldValue, PortableNumber, SampleTable, TablePart, append_number};
 use super::{ExportFormat, FormatKind};
 
 pub(super) const CSV_FORMAT: ExportFormat = ExportFormat {
@@ -47,21 +50,32 @@ pub(super) fn write(
     }
     line.push(b'\n');
     out.write_all(&line)?;
-    let mut of_cell = 0;
-    columns.rows(|row| {
-        if row.is_first {
-            line.clear();
-            for (at, value) in row.of_cell.iter().enumerate() {
-                field(value, at > 0, dialect, &mut line);
-            }
-            of_cell = line.len();
+    let samples = exported.cells.iter().map(|entry| entry.cell.samples.len()).sum();
+    for parts in columns.parts().chunks(PARTS) {
+        for text in map_each(parts, samples, |part| lines(&columns, part, dialect)) {
+            out.write_all(&text)?;
         }
-        line.truncate(of_cell);
-        row.of_sample.iter().for_each(|value| field(value, true, dialect, &mut line));
-        line.push(b'\n');
-        out.write_all(&line)
-    })?;
+    }
     Ok(columns.left_out())
+}
+
+/// The text of so many parts is in memory.
+const PARTS: usize = 4;
+
+fn lines(columns: &SampleTable<'_>, part: &TablePart<'_>, dialect: Dialect) -> Vec<u8> {
+    let (mut of_cell, mut text) = (Vec::new(), Vec::new());
+    let Ok(()) = columns.rows(part, |row| -> Result<(), Infallible> {
+        if row.is_first {
+            for (at, value) in row.of_cell.iter().enumerate() {
+                field(value, at > 0, dialect, &mut of_cell);
+            }
+        }
+        text.extend_from_slice(&of_cell);
+        row.of_sample.iter().for_each(|value| field(value, true, dialect, &mut text));
+        text.push(b'\n');
+        Ok(())
+    });
+    text
 }
 
 fn field(value: &FieldValue<'_>, follows: bool, dialect: Dialect, line: &mut Vec<u8>) {
@@ -107,4 +121,42 @@ fn escaped(text: &str, line: &mut Vec<u8>) {
         rest = &rest[at + 1..];
     }
     line.extend_from_slice(rest.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::Analysis;
+    use model::run::Status;
+
+    use super::*;
+    use crate::tests::fixture::{Fixture, sample};
+
+    #[test]
+    fn the_rows_of_many_samples_are_in_their_order() {
+        const ROUNDS: u32 = 51_000;
+        let mut f = Fixture::new();
+        for method in ["a", "b"] {
+            f.cell(method, Status::Measured);
+            let cell = f.last().0;
+            for round in 0..ROUNDS {
+                cell.push(sample(round), &[("wall_ns", f64::from(round) + 0.5)]);
+            }
+        }
+        let mut out = Vec::new();
+        let analysis = Analysis::default();
+        write(&Exported::new(&f.run, &analysis), TSV, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let mut lines = text.lines();
+        let names: Vec<&str> = lines.next().unwrap().split('\t').collect();
+        let places = ["method", "round", "wall_ns"].map(|one| names.iter().position(|n| *n == one));
+        for method in ["a", "b"] {
+            for round in 0..ROUNDS {
+                let fields: Vec<&str> = lines.next().unwrap().split('\t').collect();
+                let found = places.map(|place| fields[place.unwrap()]);
+                let expected = [method.to_owned(), round.to_string(), format!("{round}.5")];
+                assert_eq!(found, expected);
+            }
+        }
+        assert_eq!(lines.next(), None);
+    }
 }
