@@ -46,7 +46,7 @@ fn check_refused(world: &World, args: &[&str], expected: &str) {
 #[test]
 fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster() {
     let world = World::new();
-    let (much, little) = (world.folder("much", 60_000, FILE), world.folder("little", 3000, FILE));
+    let (much, little) = (world.folder("much", 20_000, FILE), world.folder("little", 1000, FILE));
     let dry = world.against(&much, &little, &["--dry-run"]);
     assert_eq!(dry.code, 0, "{}", dry.stderr);
     assert!(dry.stdout.contains("too few runs"), "{}", dry.stdout);

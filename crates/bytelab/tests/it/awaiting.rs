@@ -13,7 +13,7 @@ fn all_combinations_of_the_factors_read_the_same_bytes_and_have_effects() {
     let world = World::new();
     let fixed = ["awaiting", "--size", "4097", "--buffer", "1000"];
     let (ran, json) =
-        measure(&world, &[&fixed[..], &["--rounds", "8", "--sessions", "8"]].concat());
+        measure(&world, &[&fixed[..], &["--rounds", "6", "--sessions", "6"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(cells(&json).count(), 32);
     assert!(cells(&json).all(|cell| cell["status"] == "measured"), "{json}");

@@ -38,7 +38,7 @@ fn the_status_of_a_gate_is_that_of_its_verdict() {
         );
         world.write(name, text)
     };
-    let (old, new) = (file("old.toml", "sleep 0.005"), file("new.toml", "sleep 0.1"));
+    let (old, new) = (file("old.toml", "sleep 0.001"), file("new.toml", "sleep 0.04"));
     let check = ["check", &new, "--against", &old, "--allow", "wall=5%", "--counting", "0"];
     assert_eq!(codes(&world, &check), [3; 3]);
 

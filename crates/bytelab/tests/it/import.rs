@@ -225,14 +225,15 @@ fn hostile_names_break_neither_terminal_nor_page_nor_drawing() {
 }
 
 #[test]
-fn a_million_rows_of_a_file_are_one_run() {
-    const N: usize = 1_000_000;
+fn many_rows_of_a_file_are_one_run() {
+    // A million are parsed by a test of the crate report.
+    const N: usize = 200_000;
     let world = World::new();
     let text = format!(
         "{{\"results\":[{{\"command\":\"a\",\"times\":[{}]}}]}}",
         vec!["0.25"; N].join(",")
     );
-    let file = world.write("million.json", text);
+    let file = world.write("many.json", text);
     import(&world, &[&file]);
     assert_eq!(history(&world)[0]["samples"], N);
 }
