@@ -1,9 +1,11 @@
 //! The sources of a worker, how it is built and how it is run; and what it needs on this machine.
 
+use std::fs::{File, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::time::Duration;
+use std::{fs, io, thread};
 
 use anyhow::{Context, Result, bail};
 use measure::clock::now_ns;
@@ -168,6 +170,14 @@ impl Toolchain {
             let (version, last) = (&built.version, duration.described());
             print_progress(&format!("building workers/{name} with {version} (once{last})"))?;
         }
+        let _turn = match self.build_directory {
+            // The tool has a lock of its own.
+            BuildDirectory::Kept => None,
+            BuildDirectory::Fresh => BuildTurn::wait(dir, name, stop)?,
+        };
+        if self.build_directory == BuildDirectory::Fresh && out.exists() {
+            return Ok(Ok(built));
+        }
         let start_ns = now_ns();
         let made = match self.build_directory {
             BuildDirectory::Kept => self.build_in(&src, &out, tools, stop),
@@ -194,7 +204,7 @@ impl Toolchain {
             // The name of a worker may have several parts.
             place.parent().map_or(Ok(()), fs::create_dir_all).with_context(making)?;
             match fs::rename(unfinished, place) {
-                // Another process that built the same was faster.
+                // On a file system without locks, another process that built the same was faster.
                 Err(_) if place.exists() => {}
                 renamed => renamed.with_context(making)?,
             }
@@ -252,6 +262,37 @@ impl Toolchain {
             (&tool.program, &tool.version).hash(&mut digest);
         }
         digest.finish()
+    }
+}
+
+/// The right to build a worker, which one run at a time has: of several that start together, the
+/// others wait and find it built. It is a lock of a file.
+struct BuildTurn(File);
+
+impl BuildTurn {
+    const PAUSE: Duration = Duration::from_millis(20);
+
+    /// `None` on a file system without locks.
+    fn wait(dir: &Path, name: &str, stop: &Stop) -> Result<Option<BuildTurn>> {
+        let path = dir.join(format!("turn-{}", name.replace('/', "-")));
+        let file = File::create(&path).with_context(|| format!("making {}", path.display()))?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(BuildTurn(file))),
+                Err(TryLockError::Error(_)) => return Ok(None),
+                Err(TryLockError::WouldBlock) if stop.signal().is_some() => {
+                    bail!("stopped while building workers/{name}")
+                }
+                Err(TryLockError::WouldBlock) => thread::sleep(BuildTurn::PAUSE),
+            }
+        }
+    }
+}
+
+/// Closing the file would leave the lock to a process that was just forked and still has the file.
+impl Drop for BuildTurn {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
     }
 }
 
