@@ -8,7 +8,7 @@ use crate::files::{CSV, file, sample};
 
 /// How often each set of records is drawn of eight lines of very different lengths.
 fn check_fair(draw: impl Fn(u64, u64) -> Sampler, by_probing: bool) {
-    const REPEATS: u64 = 5000;
+    const REPEATS: u64 = 2000;
     let dir = tempfile::tempdir().unwrap();
     let text: String =
         (0..6usize).fold(String::new(), |text, i| text + &format!("{i}{}\n", "x".repeat(i * i)));
@@ -46,16 +46,17 @@ fn a_shuffled_sample_has_every_order() {
     let dir = tempfile::tempdir().unwrap();
     let path = [file(dir.path(), "lines", "a\nb\nc\n")];
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-    for seed in 0..6000 {
+    for seed in 0..3000 {
         let sampler = Sampler::exactly(3).seed(seed).shuffled();
         *counts.entry(sample(&sampler, &path, Format::Lines)).or_default() += 1;
     }
-    assert!(counts.len() == 6 && counts.values().all(|n| (800..1200).contains(n)), "{counts:?}");
+    // A standard deviation is 20.
+    assert!(counts.len() == 6 && counts.values().all(|n| (380..620).contains(n)), "{counts:?}");
 }
 
 #[test]
 fn several_files_are_one_population() {
-    const REPEATS: u64 = 5000;
+    const REPEATS: u64 = 2000;
     let dir = tempfile::tempdir().unwrap();
     let texts = ["a\n", "b\nc\nd\n", "", "e"];
     let paths: Vec<std::path::PathBuf> =
