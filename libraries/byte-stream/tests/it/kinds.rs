@@ -13,12 +13,12 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 /// Bytes that differ at each place, so that no skipped or repeated part stays unseen.
 pub(crate) fn bytes(len: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64 ^ len as u64;
-    let mut all = Vec::with_capacity(len + 8);
-    while all.len() < len {
+    let mut all = vec![0; len.next_multiple_of(8)];
+    for word in all.chunks_exact_mut(8) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        all.extend_from_slice(&state.to_le_bytes());
+        word.copy_from_slice(&state.to_le_bytes());
     }
     all.truncate(len);
     all
