@@ -185,14 +185,15 @@ fn the_peak_of_a_worker_that_starts_others_is_that_of_the_largest_of_them() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_peak_of_a_worker_that_is_larger_than_what_it_starts_is_its_own() {
-    let large = format!("x=$(printf %020000000d 0)\n{}", by_a_child());
+    // The shell reads what is printed by many small calls, each of which is traced.
+    let large = format!("x=$(printf %08000000d 0)\n{}", by_a_child());
     let run = run(vec![script("large", &large)], Plan { counting: 2, ..plan(1) });
     if !traced(&run) {
         return;
     }
     let all: Vec<f64> =
         cell(&run, "large").counted("peak_rss_bytes").map(|(_, value)| value).collect();
-    assert!(all.len() == 2 && all.iter().all(|bytes| *bytes > 20e6), "{all:?}");
+    assert!(all.len() == 2 && all.iter().all(|bytes| *bytes > 8e6), "{all:?}");
 }
 
 /// After its first sample it rests, then computes and writes, then reports that, and rests again.
