@@ -407,12 +407,12 @@ test('bytelab serve: a run is found, opened and compared, and names cannot do an
 test('the SVG files can be shown', async () => {
   const files = readdirSync(join(dir, 'svg'));
   assert.ok(files.includes('box-by-buffer.svg') && files.includes('line-by-buffer.svg'), files.join());
+  const page = await browser.newPage();
   for (const file of files) {
-    const page = await browser.newPage();
     await page.setContent(`<img alt="" src="data:image/svg+xml;base64,${readFileSync(join(dir, 'svg', file)).toString('base64')}">`);
     assert.ok(await page.$eval('img', async img => { await img.decode(); return img.naturalWidth > 300; }), file);
-    await page.close();
   }
+  await page.close();
 });
 
 // Both times are from the start of the navigation to the end of the frame that shows the charts: those in the
