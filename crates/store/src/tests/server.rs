@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ pub(crate) struct TestServer {
     /// The certificate of the authority that it is known by.
     authority: Option<PathBuf>,
     process: Child,
+    /// Kept for the servers that start while this one lives.
+    _cluster: Arc<TempDir>,
 }
 
 impl TestServer {
@@ -41,19 +44,17 @@ impl TestServer {
             println!("skipped: PostgreSQL 15 or newer is not installed");
             return None;
         };
-        // The path of a socket has 107 characters at most.
-        let directory = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").unwrap();
-        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        let data = directory.path().join("data");
-        let made = as_user(&programs.join("initdb"))
-            .args(["-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C", "-D"])
-            .arg(&data)
+        let (cluster, directory) = (cluster(&programs), directory());
+        let copied = as_user(Path::new("cp"))
+            .arg("-a")
+            .args([cluster.path(), directory.path()].map(|directory| directory.join("data")))
             .output()
             .unwrap();
-        assert!(made.status.success(), "{made:?}");
+        assert!(copied.status.success(), "{copied:?}");
         let authority = has_tls.then(|| make_certificates(directory.path()));
         let process = start(&programs, directory.path(), port, has_tls);
-        let server = TestServer { directory, programs, port, authority, process };
+        let server =
+            TestServer { directory, programs, port, authority, process, _cluster: cluster };
         server.wait();
         server.sql("postgres", "CREATE DATABASE runs");
         Some(server)
@@ -163,6 +164,34 @@ impl Drop for TestServer {
         // Its other processes may still write.
         thread::sleep(Duration::from_millis(100));
     }
+}
+
+/// A directory in which the user of the server may write. The path of a socket has 107 characters
+/// at most.
+fn directory() -> TempDir {
+    let directory = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    directory
+}
+
+/// The files of a server that has no databases yet. To make them takes most of a start, so servers
+/// that live at the same time have copies of the same.
+fn cluster(programs: &Path) -> Arc<TempDir> {
+    static LAST: Mutex<Weak<TempDir>> = Mutex::new(Weak::new());
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(cluster) = last.upgrade() {
+        return cluster;
+    }
+    let directory = directory();
+    let made = as_user(&programs.join("initdb"))
+        .args(["-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C", "-D"])
+        .arg(directory.path().join("data"))
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let cluster = Arc::new(directory);
+    *last = Arc::downgrade(&cluster);
+    cluster
 }
 
 /// Makes an authority and a certificate of it for the server; returns the certificate of the
