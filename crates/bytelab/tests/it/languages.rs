@@ -151,8 +151,8 @@ fn every_method_of_every_language_reads_every_byte() {
     let world = World::new();
     let file = &world.write("50 % ä+.bin", (0..=255).cycle().take(300_001).collect::<Vec<u8>>());
     let languages = format!("{},rust", installed().join(","));
-    let odd = ["--file", file, "--parallel", "2", "--buffer", "4KiB", "--counting", "1"];
-    for args in [&["--size", "1MiB"][..], &odd] {
+    let odd = ["--file", file.as_str(), "--parallel", "2", "--buffer", "4KiB", "--counting", "1"];
+    for args in [&["--size", "1MiB"][..], &odd[..]] {
         let named = ["reading", "-m", "read,*-*", "--language", languages.as_str()];
         let (ran, json) = measure(&world, &[&named[..], args].concat());
         assert_answers_agree(&json);
