@@ -178,7 +178,7 @@ fn what_a_run_was_too_short_to_count_has_a_reason_without_a_note() {
     for index in [2, 3] {
         f.cell_mut(index).1.metrics.retain(|metric| metric.metric != "peak_rss_bytes");
     }
-    f.cell_mut(2).0.values.insert("startup_ns".to_owned(), vec![1e6; 100]);
+    f.cell_mut(2).0.values.insert("startup_ns".to_owned(), vec![1e6; 100].into());
     let all = reasons(&f);
     let of = |method: &str| {
         let found = all.lines().find(|line| line.contains(&format!("memory of {method}:")));
