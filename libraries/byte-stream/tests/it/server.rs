@@ -47,15 +47,12 @@ pub(crate) struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A client sends nothing behind a head before it has the answer.
 pub(crate) fn read_request(socket: &mut impl Read, n: usize) -> io::Result<Request> {
     let mut head = Vec::new();
-    let mut buffer = [0; 4096];
+    let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
-        match socket.read(&mut buffer)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            len => head.extend_from_slice(&buffer[..len]),
-        }
+        socket.read_exact(&mut byte)?;
+        head.push(byte[0]);
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let mut lines = head.lines();
