@@ -135,8 +135,8 @@ fn modes(series: &[(SampleKey, f64)], _alpha: f64) -> Option<String> {
     Some(format!("{share} of the samples take {factor:.2} times as long as the others"))
 }
 
-/// The samples of a cell in the order of their rounds: the slot of each, and its log less the median
-/// of the cell.
+/// The samples of a cell in the order of their rounds: the slot of each, and its log less the
+/// median of the cell.
 type CenteredSamples<'a> = Peekable<Box<dyn Iterator<Item = ((u32, u32), (u32, f64))> + 'a>>;
 
 fn centered<'a>(

@@ -520,7 +520,8 @@ impl Cell {
         self.values.get(metric)?.get(n).copied().filter(|value| !value.is_nan())
     }
 
-    /// Whether its samples show that it is a plain command: only the counting pass knows its memory.
+    /// Whether its samples show that it is a plain command, whose memory only the counting pass
+    /// knows.
     pub fn is_plain_command(&self) -> bool {
         self.values.contains_key("startup_ns") && !self.values.contains_key("prepare_ns")
     }

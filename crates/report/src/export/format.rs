@@ -281,7 +281,7 @@ pub(super) struct SampleRow<'a> {
 }
 
 /// Some samples of a cell, in their order.
-pub(super) struct TablePart<'a> {
+pub(super) struct SampleRows<'a> {
     entry: &'a ExportedCell<'a>,
     samples: Range<usize>,
 }
@@ -348,12 +348,12 @@ impl<'a> SampleTable<'a> {
     }
 
     /// The samples of all cells that have rows.
-    pub(super) fn parts(&self) -> Vec<TablePart<'a>> {
+    pub(super) fn parts(&self) -> Vec<SampleRows<'a>> {
         let entries = self.exported.cells.iter().filter(|entry| is_row(entry));
         let parts = entries.flat_map(|entry| {
             let n = entry.cell.samples.len();
             let samples = (0..n).step_by(PART).map(move |start| start..n.min(start + PART));
-            samples.map(move |samples| TablePart { entry, samples })
+            samples.map(move |samples| SampleRows { entry, samples })
         });
         parts.collect()
     }
@@ -361,7 +361,7 @@ impl<'a> SampleTable<'a> {
     /// Passes on each row of the part.
     pub(super) fn rows<E>(
         &self,
-        TablePart { entry, samples }: &TablePart<'_>,
+        SampleRows { entry, samples }: &SampleRows<'_>,
         mut row: impl FnMut(SampleRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let cell = entry.cell;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use analysis::map_each;
 
-use super::format::{Exported, FieldValue, PortableNumber, SampleTable, TablePart, append_number};
+use super::format::{Exported, FieldValue, PortableNumber, SampleRows, SampleTable, append_number};
 use super::{ExportFormat, FormatKind};
 
 pub(super) const CSV_FORMAT: ExportFormat = ExportFormat {
@@ -62,7 +62,7 @@ pub(super) fn write(
 /// The text of so many parts is in memory.
 const PARTS: usize = 4;
 
-fn lines(columns: &SampleTable<'_>, part: &TablePart<'_>, dialect: Dialect) -> Vec<u8> {
+fn lines(columns: &SampleTable<'_>, part: &SampleRows<'_>, dialect: Dialect) -> Vec<u8> {
     let (mut of_cell, mut text) = (Vec::new(), Vec::new());
     let Ok(()) = columns.rows(part, |row| -> Result<(), Infallible> {
         if row.is_first {
