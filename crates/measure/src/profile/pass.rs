@@ -305,8 +305,7 @@ impl Kept {
             };
             self.lost += taken.lost;
             for (stack, [on_cpu_ns, waited_ns]) in &taken.times_ns {
-                let mut frames: Vec<Arc<str>> =
-                    stack.iter().map(|frame| self.symbols.name(frame)).collect();
+                let mut frames = self.symbols.chain(stack);
                 if *on_cpu_ns > 0 {
                     let ns = *on_cpu_ns as f64 / ops;
                     let function = frames.last().cloned();

@@ -16,7 +16,8 @@ use super::elf::ElfFile;
 pub(super) struct Symbols {
     symbolizer: Symbolizer,
     chosen: Option<ChosenFunctions>,
-    known: HashMap<CodeAddress, Arc<str>>,
+    /// By address, the function, if it has a name.
+    known: HashMap<CodeAddress, Option<Arc<str>>>,
 }
 
 /// The functions for which the C library has code for several processors, and chooses one at start.
@@ -96,6 +97,19 @@ impl ChosenFunctions {
     }
 }
 
+/// What stands for a function without a name.
+fn file_name(address: &CodeAddress) -> Arc<str> {
+    let file = match address {
+        CodeAddress::Kernel(_) => return Arc::from(KERNEL.trim_start()),
+        CodeAddress::File(path, _) => path.rsplit('/').next().unwrap_or_default(),
+        CodeAddress::Unknown => "",
+    };
+    match file.trim_matches(['[', ']']) {
+        "" => Arc::from("[unknown]"),
+        file => Arc::from(format!("[{file}]")),
+    }
+}
+
 /// The file, and the offset in it, of the code that this process runs for a function.
 #[expect(unsafe_code, reason = "dlsym has no safe form")]
 fn place<'maps>(maps: &'maps str, function: &CStr) -> Option<(&'maps str, u64)> {
@@ -120,41 +134,55 @@ impl Symbols {
         Symbols { symbolizer, chosen, known: HashMap::new() }
     }
 
-    /// The function at an address; without one, the file.
-    pub(super) fn name(&mut self, address: &CodeAddress) -> Arc<str> {
-        if let Some(known) = self.known.get(address) {
-            return Arc::clone(known);
+    /// The functions of a call chain, the outermost first. Code that has no name belongs to the
+    /// function of the same file that called it: a library without debug symbols has the names of
+    /// what programs call. Else it has the name of its file.
+    pub(super) fn chain(&mut self, stack: &[CodeAddress]) -> Vec<Arc<str>> {
+        let mut names: Vec<Arc<str>> = Vec::with_capacity(stack.len());
+        let mut caller = None;
+        for address in stack {
+            let name = self.function(address).unwrap_or_else(|| match (caller, address) {
+                (Some(CodeAddress::File(outer, _)), CodeAddress::File(file, _))
+                    if outer == file =>
+                {
+                    names.last().cloned().unwrap_or_else(|| file_name(address))
+                }
+                _ => file_name(address),
+            });
+            names.push(name);
+            caller = Some(address);
         }
-        let name: Arc<str> = Arc::from(self.look_up(address));
-        self.known.insert(address.clone(), Arc::clone(&name));
+        names
+    }
+
+    fn function(&mut self, address: &CodeAddress) -> Option<Arc<str>> {
+        if let Some(known) = self.known.get(address) {
+            return known.clone();
+        }
+        let name: Option<Arc<str>> = self.look_up(address).map(Arc::from);
+        self.known.insert(address.clone(), name.clone());
         name
     }
 
-    fn look_up(&self, address: &CodeAddress) -> String {
+    fn look_up(&self, address: &CodeAddress) -> Option<String> {
         match address {
-            CodeAddress::Unknown => "[unknown]".to_owned(),
+            CodeAddress::Unknown => None,
             CodeAddress::Kernel(address) => {
                 let kernel =
                     Kernel { vmlinux: MaybeDefault::None, debug_syms: false, ..Kernel::default() };
                 let name = self.symbol(&Source::Kernel(kernel), Input::AbsAddr(*address));
-                name.map_or_else(|| KERNEL.trim_start().to_owned(), |name| name + KERNEL)
+                Some(name? + KERNEL)
             }
             CodeAddress::File(path, offset) => {
-                let mut elf = Elf::new(&**path);
-                elf.debug_syms = false;
                 // The path may be that of a removed file, or of no file at all: a named pipe that
                 // has its name now would have to be waited for.
-                let is_file = std::fs::metadata(&**path).is_ok_and(|metadata| metadata.is_file());
-                let name = is_file
-                    .then(|| self.symbol(&Source::Elf(elf), Input::FileOffset(*offset)))
-                    .flatten();
-                let chosen = || self.chosen.as_ref()?.name(path, *offset);
-                name.or_else(chosen).unwrap_or_else(|| match path.rsplit('/').next() {
-                    Some(file) if !file.is_empty() => {
-                        format!("[{}]", file.trim_matches(['[', ']']))
-                    }
-                    _ => "[unknown]".to_owned(),
-                })
+                if !std::fs::metadata(&**path).is_ok_and(|metadata| metadata.is_file()) {
+                    return None;
+                }
+                let mut elf = Elf::new(&**path);
+                elf.debug_syms = false;
+                let name = self.symbol(&Source::Elf(elf), Input::FileOffset(*offset));
+                name.or_else(|| self.chosen.as_ref()?.name(path, *offset))
             }
         }
     }
@@ -177,11 +205,29 @@ mod tests {
         {
             let (file, offset) = place(&maps, function).unwrap();
             // A library with debug symbols has longer names.
-            let name = Symbols::new().name(&CodeAddress::File(file.into(), offset + 4));
-            assert!(name.contains(start), "{function:?}: {name}");
+            let names = Symbols::new().chain(&[CodeAddress::File(file.into(), offset + 4)]);
+            assert!(names[0].contains(start), "{function:?}: {names:?}");
             let name = chosen.name(file, offset + 4).unwrap();
             assert!(name.split('/').any(|one| one == function.to_str().unwrap()), "{name}");
             assert_eq!(chosen.name("/another/libc.so.6", offset + 4), None);
         }
+    }
+    #[test]
+    fn code_without_a_name_belongs_to_the_function_of_its_file_that_called_it() {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let (file, malloc) = place(&maps, c"malloc").unwrap();
+        let file: Arc<str> = file.into();
+        // The header of the file holds no code.
+        let [malloc, nameless] =
+            [malloc + 4, 8].map(|offset| CodeAddress::File(Arc::clone(&file), offset));
+        let other = CodeAddress::File("/nonexistent/program".into(), 4);
+        let stack =
+            [other.clone(), nameless.clone(), malloc, nameless.clone(), nameless.clone(), other];
+        let names = Symbols::new().chain(&stack);
+        let of_malloc = Arc::clone(&names[2]);
+        assert!(of_malloc.contains("malloc"), "{names:?}");
+        assert_eq!([&names[3], &names[4]], [&of_malloc; 2]);
+        assert_eq!([&*names[0], &*names[5]], ["[program]"; 2]);
+        assert!(names[1].starts_with("[libc"), "{names:?}");
     }
 }
