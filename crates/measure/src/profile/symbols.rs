@@ -139,7 +139,7 @@ impl Symbols {
     /// what programs call. Else it has the name of its file.
     pub(super) fn chain(&mut self, stack: &[CodeAddress]) -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = Vec::with_capacity(stack.len());
-        let mut caller = None;
+        let mut caller: Option<&CodeAddress> = None;
         for address in stack {
             let name = self.function(address).unwrap_or_else(|| match (caller, address) {
                 (Some(CodeAddress::File(outer, _)), CodeAddress::File(file, _))
