@@ -69,7 +69,7 @@ pub(crate) fn describe(commit: &mut ProjectCommit, folder: &str, limit_ns: u64, 
     PendingDescription::start(commit, folder, limit_ns, stop).add_to(commit);
 }
 
-/// What git is asked about a commit and about the tree in a folder, while other work is done.
+/// Two calls of git, about a commit and about the tree in a folder, that run beside other work.
 pub(crate) struct PendingDescription {
     log: Option<PendingOutput>,
     status: Option<PendingOutput>,

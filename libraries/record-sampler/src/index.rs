@@ -416,7 +416,7 @@ pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// The index of a file of so many blocks, of which block `n` has `n % 7` line feeds.
+    /// The index of a file with this number of blocks. Block `n` has `n % 7` line feeds.
     fn index_of(blocks: u32) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         let size = u64::from(blocks) * BLOCK_BYTES;

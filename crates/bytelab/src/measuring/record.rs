@@ -448,7 +448,7 @@ impl WhyOutput {
 /// Git is asked about the tree before each run, which must not wait for a large one.
 const GIT_LIMIT_NS: u64 = 1_000_000_000;
 
-/// The commit that is checked out here. Git is asked about it and its tree.
+/// The commit that is checked out here, and the calls of git that describe it and its tree.
 struct PendingProject {
     commit: ProjectCommit,
     description: PendingDescription,

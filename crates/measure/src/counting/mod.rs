@@ -471,7 +471,7 @@ impl Counting<'_, '_> {
     }
 }
 
-/// Why a cell that was counted lacks a metric for which nobody has given a reason.
+/// The reason for a missing metric of a counted cell, where no method has reported one.
 fn unknown(cell: &Cell, metric: &str) -> &'static str {
     if !ALLOCATION_METRICS.contains(&metric) {
         "its counter could not be opened for this method, or was shared with others"

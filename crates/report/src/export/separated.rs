@@ -59,7 +59,7 @@ pub(super) fn write(
     Ok(columns.left_out())
 }
 
-/// The text of so many parts is in memory.
+/// The number of parts whose text is in memory at the same time.
 const PARTS: usize = 4;
 
 fn lines(columns: &SampleTable<'_>, part: &SampleRows<'_>, dialect: Dialect) -> Vec<u8> {
