@@ -142,7 +142,7 @@ fn about(method: &Method, is_reference: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use measure::experiment::{Command, Data, Execution};
+    use measure::experiment::{Command, Execution};
     use model::param::ParamKind;
 
     use super::*;
@@ -161,16 +161,13 @@ mod tests {
         );
         read.reads = vec!["size", "buffer"];
         Experiment {
-            name: "reading",
             question: "What is the fastest way?",
-            readme: "",
             params: vec![
                 Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "64KiB")
                     .help("how much is read at once"),
             ],
             methods: vec![read, method("mem\u{1b}[2Jory", "bytes in memory", Role::Yardstick)],
-            dir: None,
-            data: Box::new(|_, _, _| Ok(Data::default())),
+            ..Experiment::empty("reading")
         }
     }
 

@@ -761,15 +761,7 @@ mod reasons_tests {
 
     /// The notes on a pass whose time is over before its first round, by method.
     fn notes_of(states: Vec<(&str, CountingState)>, prepared: impl Fn(&mut Run)) -> Vec<Warning> {
-        let experiment = Experiment {
-            name: "played",
-            question: "",
-            readme: "",
-            params: Vec::new(),
-            methods: Vec::new(),
-            dir: None,
-            data: Box::new(|_, _, _| Ok(Data::default())),
-        };
+        let experiment = Experiment::empty("played");
         let (names, cells): (Vec<&str>, Vec<CountingState>) = states.into_iter().unzip();
         let method = |name: &&str| Method::contender(*name, "", Execution::worker(["true"]));
         let methods = names.iter().map(method).collect();

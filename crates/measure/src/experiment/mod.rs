@@ -87,6 +87,19 @@ pub struct Method {
 }
 
 impl Experiment {
+    /// An experiment without params and methods of its own, whose methods need no data.
+    pub fn empty(name: &'static str) -> Self {
+        Self {
+            name,
+            question: "",
+            readme: "",
+            params: Vec::new(),
+            methods: Vec::new(),
+            dir: None,
+            data: Box::new(|_, _, _| Ok(Data::default())),
+        }
+    }
+
     /// The condition under which the method competes, with the names of the params: `input=file
     /// output=pipe|socket`. None: the method competes at every point.
     pub fn only_with(&self, method: &Method) -> Option<String> {

@@ -10,17 +10,13 @@ fn method(name: &str, job: Option<&'static str>, reads: &[&'static str]) -> Meth
 fn experiment() -> Experiment {
     let job = ParamKind::Word(&["reading", "handing"]);
     Experiment {
-        name: "",
-        question: "",
-        readme: "",
         params: vec![Param::new("job", job, "reading")],
         methods: vec![
             method("read", Some("reading"), &["job", "size"]),
             method("hand", Some("handing"), &["job", "place"]),
             method("any", None, &["job"]),
         ],
-        dir: None,
-        data: Box::new(|_, _, _| Ok(Data::default())),
+        ..Experiment::empty("")
     }
 }
 

@@ -49,13 +49,9 @@ for line in sys.stdin:
 
 pub(crate) fn experiment() -> Experiment {
     Experiment {
-        name: "scripts",
         question: "Does the lab survive its children?",
-        readme: "",
-        params: Vec::new(),
-        methods: Vec::new(),
-        dir: None,
         data: Box::new(|_, _, _| Ok(Data { payload_bytes: Some(8), ..Data::default() })),
+        ..Experiment::empty("scripts")
     }
 }
 

@@ -88,15 +88,7 @@ impl WhyBenchmark<'_> {
             let ran = self.side(side, estimates_ns, stop);
             methods.push(self.method(&cell.method, &copies.programs[0][side], &ran)?);
         }
-        let experiment = Experiment {
-            name: SUITE,
-            question: "",
-            readme: "",
-            params: Vec::new(),
-            methods: Vec::new(),
-            dir: None,
-            data: Box::new(|_, _, _| Ok(Data::default())),
-        };
+        let experiment = Experiment::empty(SUITE);
         let job = MeasureJob { experiment: &experiment, methods, least_sessions: 0 };
         let mut launcher = launcher(RUN_LIMIT_NS, stop)?;
         let _orphans = Orphans::adopt();

@@ -112,15 +112,7 @@ fn recorded(
     plan: Plan,
     record: &mut Shown,
 ) -> Run {
-    let experiment = Experiment {
-        name: "played",
-        question: "",
-        readme: "",
-        params: Vec::new(),
-        methods: Vec::new(),
-        dir: None,
-        data: Box::new(|_, _, _| Ok(Data::default())),
-    };
+    let experiment = Experiment::empty("played");
     let method = |name: &&str| Method::contender(*name, "", Execution::worker(["true"]));
     let methods = names.iter().map(method).collect();
     let job = MeasureJob { experiment: &experiment, methods, least_sessions: 0 };
