@@ -16,8 +16,10 @@ const PROBE_FROM_BYTES: u64 = 8 << 20;
 const THREAD_BYTES: u64 = 2 << 20;
 /// More threads only wait for the same memory.
 const MOST_COPYING: usize = 8;
-/// If nearly all bytes are cached, a mapping neither waits for the medium nor copies.
+/// If nearly all bytes are cached, a mapping does not wait for the medium.
 const MAPPED_SHARE: f64 = 0.9;
+/// From here on a thread in front of a mapping costs little, and saves a twentieth.
+const READ_AHEAD_FROM_BYTES: u64 = 32 << 20;
 /// The most requests that are kept in flight for a medium that answers late.
 const MOST_WAITING: u64 = 16;
 
@@ -33,8 +35,11 @@ pub enum LoadWay {
     /// Several threads read steps of 1 MiB by `pread`, through the page cache.
     Pread,
     /// The file is mapped. If this way is requested, and the bytes fit into the memory that is
-    /// left, they are read at once; otherwise those that are not cached are read when they are used
-    /// (Linux: about 2 MiB at a time). Needs [`LoadOptions::allow_map`], and one range.
+    /// left, they are read at once. Otherwise those that are not cached are read when they are used
+    /// (Linux: about 2 MiB at a time). If this way is chosen for 32 MiB or more that fit, a thread
+    /// also reads them in the background, from the first to the last; it ends with the last byte,
+    /// or soon after the [`Loaded`](super::Loaded) is dropped. Needs [`LoadOptions::allow_map`], and
+    /// one range.
     Map,
     /// Several threads read steps of 1 MiB past the page cache, by `O_DIRECT` (Linux). Where the
     /// file system refuses that, it is [`LoadWay::Pread`].
@@ -53,8 +58,9 @@ impl fmt::Display for LoadWay {
     }
 }
 
-/// Why a way was chosen. The first that is true decides, in this order; but nine tenths in the page
-/// cache, where a mapping is allowed, decide before the memory that is left.
+/// Why a way was chosen. The first that is true decides, in this order. Where a mapping is allowed,
+/// [`LoadWay::Map`] is chosen for all of them but the first three, because it does not copy; whether
+/// the bytes fit into memory is then asked for 32 MiB and more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LoadReason {
@@ -64,10 +70,10 @@ pub enum LoadReason {
     Requested,
     /// There is less than 1 MiB to load: [`LoadWay::Read`].
     Small,
-    /// The bytes do not fit into the memory that is left: [`LoadWay::Map`], if that is allowed.
+    /// The bytes do not fit into the memory that is left, which is an error without a mapping.
     LargerThanMemory,
-    /// At least half of the bytes are in the page cache: [`LoadWay::Pread`]; or nine tenths, and a
-    /// mapping is allowed: [`LoadWay::Map`].
+    /// At least half of the bytes are in the page cache, or nine tenths where a mapping is allowed:
+    /// [`LoadWay::Pread`].
     Cached,
     /// The bytes fit into the memory that is left, but not together with a copy in the page cache:
     /// [`LoadWay::Direct`].
@@ -151,7 +157,13 @@ impl LoadChoice {
         self.size_bytes.saturating_mul(times) <= usable
     }
 
-    /// Whether so much is cached that a mapping is the fastest way.
+    /// Whether a thread reads the pages of a mapping before they are used.
+    pub(super) fn is_read_in_background(&self) -> bool {
+        let may_wait = matches!(self.why, LoadReason::NotCached | LoadReason::CacheUnknown);
+        self.way == LoadWay::Map && may_wait && self.size_bytes >= READ_AHEAD_FROM_BYTES
+    }
+
+    /// Whether so much is cached that a mapping does not wait.
     fn is_mostly_cached(&self) -> bool {
         self.cached_share.is_some_and(|share| share >= MAPPED_SHARE)
     }
@@ -160,9 +172,9 @@ impl LoadChoice {
     fn by_facts(&self, may_map: bool) -> Result<(LoadWay, LoadReason)> {
         match (self.memory_left_bytes, self.cached_share) {
             _ if may_map && self.is_mostly_cached() => Ok((LoadWay::Map, LoadReason::Cached)),
-            (Some(_), _) if !self.fits(1) && may_map => {
-                Ok((LoadWay::Map, LoadReason::LargerThanMemory))
-            }
+            _ if may_map && !self.fits(1) => Ok((LoadWay::Map, LoadReason::LargerThanMemory)),
+            (_, None) if may_map => Ok((LoadWay::Map, LoadReason::CacheUnknown)),
+            _ if may_map => Ok((LoadWay::Map, LoadReason::NotCached)),
             (Some(left), _) if !self.fits(1) => Err(larger_than_memory(self.size_bytes, left)),
             (_, Some(share)) if share >= 0.5 => Ok((LoadWay::Pread, LoadReason::Cached)),
             _ if !self.fits(2) => Ok((LoadWay::Direct, LoadReason::NoRoomForCache)),
@@ -202,12 +214,14 @@ pub(super) fn decide(
         LoadWay::Auto => {
             let may_map = options.may_map && layout.one_range().is_some();
             choice.cached_share = facts::cached_share(file, kind, layout);
-            if !(may_map && choice.is_mostly_cached()) {
+            // A small mapping needs no memory that cannot be taken back.
+            let needs_memory = !choice.is_mostly_cached() && size >= READ_AHEAD_FROM_BYTES;
+            if !may_map || needs_memory {
                 choice.memory_left_bytes = facts::memory_left_bytes();
             }
             (choice.way, choice.why) = choice.by_facts(may_map)?;
             let waits = matches!(choice.why, LoadReason::NotCached | LoadReason::NoRoomForCache);
-            if waits && size >= PROBE_FROM_BYTES {
+            if waits && choice.way != LoadWay::Map && size >= PROBE_FROM_BYTES {
                 choice.medium = facts::medium_times(file, layout);
             }
         }
@@ -312,15 +326,17 @@ mod tests {
     fn the_way_follows_from_the_facts() {
         check(Some(4096), Some(0.97), true, "map: 97 % of 512.0 MiB are cached");
         check(None, Some(0.97), true, "map: 97 % of 512.0 MiB are cached");
-        check(Some(4096), Some(0.6), true, "pread: 60 % of 512.0 MiB are cached");
+        check(Some(4096), Some(0.6), true, "map: 60 % of 512.0 MiB are cached");
+        check(Some(4096), Some(0.6), false, "pread: 60 % of 512.0 MiB are cached");
         check(Some(4096), Some(0.97), false, "pread: 97 % of 512.0 MiB are cached");
         check(Some(600), Some(0.97), false, "pread: 97 % of 512.0 MiB are cached");
-        check(Some(4096), Some(0.2), true, "pread: 20 % of 512.0 MiB are cached");
-        check(None, Some(0.2), true, "pread: 20 % of 512.0 MiB are cached");
+        check(Some(4096), Some(0.2), true, "map: 20 % of 512.0 MiB are cached");
+        check(None, Some(0.2), false, "pread: 20 % of 512.0 MiB are cached");
         let text = "direct: 512.0 MiB fit only once into the 1.0 GiB of memory that are left";
-        check(Some(1024), Some(0.2), true, text);
-        check(Some(1024), None, true, text);
-        check(Some(4096), None, true, "pread: what is cached cannot be found out");
+        check(Some(1024), Some(0.2), false, text);
+        check(Some(1024), None, false, text);
+        check(Some(4096), None, false, "pread: what is cached cannot be found out");
+        check(Some(1024), None, true, "map: what is cached cannot be found out");
         let text = "map: 512.0 MiB do not fit into the 512.0 MiB of memory that are left";
         check(Some(512), Some(0.5), true, text);
         let text = "TooLarge: 512.0 MiB do not fit into the 256.0 MiB of memory that are left; load \

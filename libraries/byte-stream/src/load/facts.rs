@@ -1,8 +1,8 @@
 //! Finds what the choice needs: the memory that is left, what is cached, how fast the medium
 //! answers.
 
-use std::fs;
 use std::fs::File;
+use std::io::Read as _;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::choice::{self, Cached, SourceKind};
 /// process; pages of files that can be dropped count as free. `None` if nothing limits them, or
 /// the system does not tell.
 pub(super) fn memory_left_bytes() -> Option<u64> {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let read = |path: &str| text(Path::new(path)).unwrap_or_default();
     let machine = left_in_machine(&read("/proc/meminfo"));
     let groups = memory_groups(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"));
     machine.into_iter().chain(groups.iter().filter_map(MemoryGroup::left_bytes)).min()
@@ -23,6 +23,16 @@ fn left_in_machine(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
+
+/// The text of a file whose size the system does not tell, by as few calls as there can be.
+fn text(path: &Path) -> Option<String> {
+    let mut text = String::with_capacity(4096);
+    File::open(path).ok()?.read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// Version 1 says so much, or a little less, where there is no limit.
+const NO_LIMIT_BYTES: u64 = 1 << 62;
 
 /// A control group that may limit the memory.
 #[derive(Debug, PartialEq)]
@@ -41,10 +51,13 @@ impl MemoryGroup {
             let files = ["total_inactive_file", "total_active_file"];
             (&["memory.limit_in_bytes"], "memory.usage_in_bytes", files)
         };
-        let text = |name: &str| fs::read_to_string(self.folder.join(name)).ok();
+        let text = |name: &str| text(&self.folder.join(name));
         let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
         // Without a limit the text of version 2 is `max`.
         let limit = limits.iter().filter_map(|name| number(name)).min()?;
+        if limit >= NO_LIMIT_BYTES {
+            return None;
+        }
         let stat = text("memory.stat").unwrap_or_default();
         let pairs = stat.lines().filter_map(|line| line.split_once(' '));
         let of_files = pairs.filter(|(name, _)| files.contains(name));
@@ -214,6 +227,8 @@ mod linux {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn check(cgroup: &str, mountinfo: &str, expected: &[(&str, bool)]) {
@@ -261,6 +276,8 @@ mod tests {
         assert_eq!(left(true), Some(100));
         write("memory.max", "300\n");
         assert_eq!(left(true), Some(0));
+        write("memory.limit_in_bytes", "9223372036854771712\n");
+        assert_eq!(left(false), None);
         write("memory.limit_in_bytes", "1000\n");
         write("memory.usage_in_bytes", "900\n");
         write("memory.stat", "inactive_file 1\ntotal_inactive_file 300\ntotal_active_file 200\n");

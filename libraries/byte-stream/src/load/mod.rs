@@ -12,12 +12,12 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Mutex;
 
-use memmap2::{Mmap, MmapMut};
+use memmap2::MmapMut;
 use rustix::fs::fstat;
 
 pub use self::choose::{LoadChoice, LoadReason, LoadWay, MediumTimes};
 use self::choose::{SMALL_BYTES, decide, larger_than_memory};
-use self::transfer::{Transfer, lock};
+use self::transfer::{LoadedMap, Transfer, lock};
 use crate::cancel;
 use crate::choice::kind;
 use crate::options::OnProgress;
@@ -182,9 +182,8 @@ impl LoadOptions {
         self
     }
 
-    /// Allows [`LoadWay::Map`]. It is chosen if nearly all bytes are cached, because it does not
-    /// copy them, and if the bytes do not fit into the memory that is left, which is an error
-    /// without this.
+    /// Allows [`LoadWay::Map`], which is then chosen for 1 MiB and more, because it does not copy:
+    /// also if the bytes do not fit into the memory that is left, which is an error without this.
     ///
     /// # Safety
     ///
@@ -337,7 +336,7 @@ enum LoadedBytes {
         map: MmapMut,
         lead: usize,
     },
-    File(Mmap),
+    Mapped(LoadedMap),
 }
 
 impl Loaded {
@@ -375,7 +374,7 @@ impl Deref for Loaded {
         match &self.bytes {
             LoadedBytes::Heap(bytes) => bytes,
             LoadedBytes::Anonymous { map, lead } => &map[*lead..],
-            LoadedBytes::File(map) => map,
+            LoadedBytes::Mapped(map) => map.bytes(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use memmap2::{Mmap, MmapMut, MmapOptions};
 use rustix::fs::fstat;
@@ -79,7 +79,7 @@ impl<'a> Transfer<'a> {
         let (way, total) = (self.choice.way, self.layout.total_bytes());
         match self.layout.one_range() {
             _ if total == 0 => Ok(LoadedBytes::Heap(Vec::new())),
-            Some(range) if way == LoadWay::Map => self.map(&range).map(LoadedBytes::File),
+            Some(range) if way == LoadWay::Map => self.map(&range).map(LoadedBytes::Mapped),
             _ if way == LoadWay::Read && (total as u64) < SMALL_BYTES => {
                 self.read_small().map(LoadedBytes::Heap)
             }
@@ -221,7 +221,7 @@ impl<'a> Transfer<'a> {
     fn read_ahead(&self, _offset: u64, _len: u64) {}
 
     #[expect(unsafe_code, reason = "maps the file")]
-    fn map(&self, range: &Range<u64>) -> Result<Mmap> {
+    fn map(&self, range: &Range<u64>) -> Result<LoadedMap> {
         let mut options = MmapOptions::new();
         options.offset(range.start).len(self.layout.total_bytes());
         // SAFETY: without the promise of `LoadOptions::allow_map`, that the file is neither changed
@@ -234,7 +234,7 @@ impl<'a> Transfer<'a> {
             read_far_ahead(&map);
             self.advanced(map.len());
         }
-        Ok(map)
+        Ok(LoadedMap::new(map, self.choice.is_read_in_background()))
     }
 
     /// Reads the pages of a mapping. What would be a `SIGBUS` for who touches them is an error
@@ -316,6 +316,58 @@ pub(super) fn request_ahead(file: &File, offset: u64, len: u64) {
         let len = std::num::NonZero::new(len);
         // A refusal is harmless.
         let _ = rustix::fs::fadvise(file, offset, len, rustix::fs::Advice::WillNeed);
+    }
+}
+
+/// A mapping, and the thread that may bring its pages into the cache before they are used.
+pub(super) struct LoadedMap(Arc<ReadMap>);
+
+struct ReadMap {
+    map: Mmap,
+    is_dropped: AtomicBool,
+}
+
+impl LoadedMap {
+    fn new(map: Mmap, is_read_in_background: bool) -> LoadedMap {
+        let shared = Arc::new(ReadMap { map, is_dropped: AtomicBool::new(false) });
+        if is_read_in_background {
+            let shared = Arc::clone(&shared);
+            // Without the thread, the pages are read when they are used.
+            let _ = std::thread::Builder::new().spawn(move || shared.read());
+        }
+        LoadedMap(shared)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0.map
+    }
+}
+
+impl Drop for LoadedMap {
+    /// The thread is not awaited: it gives the mapping back after its step. A process that was
+    /// forked has none.
+    fn drop(&mut self) {
+        self.0.is_dropped.store(true, Ordering::Relaxed);
+    }
+}
+
+impl ReadMap {
+    /// A failure is an error of whoever uses the page.
+    #[cfg(target_os = "linux")]
+    fn read(&self) {
+        for at in (0..self.map.len()).step_by(STEP_BYTES as usize) {
+            let len = (self.map.len() - at).min(STEP_BYTES as usize);
+            let is_dropped = self.is_dropped.load(Ordering::Relaxed);
+            if is_dropped || self.map.advise_range(memmap2::Advice::PopulateRead, at, len).is_err()
+            {
+                return;
+            }
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn read(&self) {
+        let _ = self.map.advise(memmap2::Advice::WillNeed);
     }
 }
 

@@ -211,3 +211,46 @@ fn a_file_that_is_not_cached_is_loaded_in_a_way_that_says_so() {
     assert!(choice.medium.is_none() || !is_cached, "{choice:?}");
     assert!(choice.to_string().starts_with(&choice.way.to_string()), "{choice}");
 }
+
+/// What is present in memory of the mappings of a file in this process.
+#[cfg(target_os = "linux")]
+fn mapped_kib(path: &Path) -> u64 {
+    let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let lines = || smaps.lines();
+    let of_file = lines().position(|line| line.ends_with(path.to_str().unwrap())).unwrap();
+    let rss = lines().skip(of_file).find_map(|line| line.strip_prefix("Rss:")).unwrap();
+    rss.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_mapping_of_what_is_not_cached_is_read_in_the_background() {
+    let data = bytes(40 * MIB);
+    let file = file(&data);
+    let evict = || {
+        file.as_file().sync_all().unwrap();
+        // Not all file systems drop what they are asked to drop.
+        let _ = rustix::fs::fadvise(file.as_file(), 0, None, rustix::fs::Advice::DontNeed);
+    };
+    evict();
+    let loaded = load(file.path(), &options(LoadWay::Auto)).unwrap();
+    assert_eq!(loaded.choice().way, LoadWay::Map, "{}", loaded.choice());
+    assert!(*loaded == *data);
+    drop(loaded);
+    evict();
+    let untouched = load(file.path(), &options(LoadWay::Auto)).unwrap();
+    // A control group may have no room for it; then nothing is read before it is used.
+    if untouched.choice().why == LoadReason::NotCached {
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(120);
+        while mapped_kib(file.path()) < 40 << 10 {
+            assert!(std::time::Instant::now() < end, "nothing has read the mapping");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+    drop(untouched);
+    evict();
+    let cut = load(file.path(), &options(LoadWay::Auto)).unwrap();
+    // What only the background would touch ends no process.
+    file.as_file().set_len(5000).unwrap();
+    drop(cut);
+}
