@@ -151,7 +151,7 @@ mod linux {
     use crate::load::transfer::request_ahead;
 
     /// Counting all pages of a large file takes milliseconds, so some places of it are counted.
-    const PLACES: usize = 64;
+    const PLACES: usize = 16;
     const PLACE_BYTES: u64 = 128 << 10;
     const SMALL_PROBE_BYTES: u64 = 4 << 10;
     const LARGE_PROBE_BYTES: u64 = 1 << 20;
