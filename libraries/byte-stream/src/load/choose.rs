@@ -37,9 +37,9 @@ pub enum LoadWay {
     /// The file is mapped. If this way is requested, and the bytes fit into the memory that is
     /// left, they are read at once. Otherwise those that are not cached are read when they are used
     /// (Linux: about 2 MiB at a time). If this way is chosen for 32 MiB or more that fit, a thread
-    /// also reads them in the background, from the first to the last; it ends with the last byte,
-    /// or soon after the [`Loaded`](super::Loaded) is dropped. Needs [`LoadOptions::allow_map`], and
-    /// one range.
+    /// also reads them in the background, from the first to the last, or four if the medium is
+    /// slow; they end with the last byte, or soon after the [`Loaded`](super::Loaded) is dropped.
+    /// Needs [`LoadOptions::allow_map`], and one range.
     Map,
     /// Several threads read steps of 1 MiB past the page cache, by `O_DIRECT` (Linux). Where the
     /// file system refuses that, it is [`LoadWay::Pread`].

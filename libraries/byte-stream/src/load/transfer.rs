@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 use memmap2::{Mmap, MmapMut, MmapOptions};
 use rustix::fs::fstat;
@@ -21,6 +23,10 @@ const STEP_BYTES: u64 = 1 << 20;
 /// What the kernel reads ahead of one request, at the least: on FUSE, for example, no more.
 #[cfg(target_os = "linux")]
 const WINDOW_BYTES: u64 = 128 << 10;
+/// A medium that takes longer for a step, so that its threads hardly use a CPU, is read by several.
+#[cfg(target_os = "linux")]
+const SLOW_STEP: Duration = Duration::from_millis(2);
+const MOST_READERS: usize = 4;
 /// What one call reads, if nobody waits for progress. Linux reads at most 2 GiB.
 const LONG_STEP_BYTES: u64 = 1 << 30;
 /// `O_DIRECT` needs offsets, lengths and addresses of multiples of the sector size, which is at
@@ -319,21 +325,20 @@ pub(super) fn request_ahead(file: &File, offset: u64, len: u64) {
     }
 }
 
-/// A mapping, and the thread that may bring its pages into the cache before they are used.
+/// A mapping, and the threads that may bring its pages into the cache before they are used.
 pub(super) struct LoadedMap(Arc<ReadMap>);
 
 struct ReadMap {
     map: Mmap,
-    is_dropped: AtomicBool,
+    /// Where the next thread reads; from the end on there is nothing to read.
+    next: AtomicUsize,
 }
 
 impl LoadedMap {
     fn new(map: Mmap, is_read_in_background: bool) -> LoadedMap {
-        let shared = Arc::new(ReadMap { map, is_dropped: AtomicBool::new(false) });
+        let shared = Arc::new(ReadMap { map, next: AtomicUsize::new(0) });
         if is_read_in_background {
-            let shared = Arc::clone(&shared);
-            // Without the thread, the pages are read when they are used.
-            let _ = std::thread::Builder::new().spawn(move || shared.read());
+            read_in_background(&shared, MOST_READERS);
         }
         LoadedMap(shared)
     }
@@ -344,29 +349,42 @@ impl LoadedMap {
 }
 
 impl Drop for LoadedMap {
-    /// The thread is not awaited: it gives the mapping back after its step. A process that was
+    /// The threads are not awaited: each gives the mapping back after its step. A process that was
     /// forked has none.
     fn drop(&mut self) {
-        self.0.is_dropped.store(true, Ordering::Relaxed);
+        self.0.next.store(self.0.map.len(), Ordering::Relaxed);
     }
+}
+
+/// Starts a thread that reads the mapping, and that is joined by others if the medium is slow. If
+/// the system allows no more threads, the pages are read when they are used.
+fn read_in_background(shared: &Arc<ReadMap>, most: usize) {
+    let shared = Arc::clone(shared);
+    let _ = std::thread::Builder::new().spawn(move || shared.read(most));
 }
 
 impl ReadMap {
     /// A failure is an error of whoever uses the page.
     #[cfg(target_os = "linux")]
-    fn read(&self) {
-        for at in (0..self.map.len()).step_by(STEP_BYTES as usize) {
+    fn read(self: &Arc<Self>, most: usize) {
+        let take = |at: usize| (at < self.map.len()).then(|| at + STEP_BYTES as usize);
+        let mut is_alone = most > 1;
+        while let Ok(at) = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             let len = (self.map.len() - at).min(STEP_BYTES as usize);
-            let is_dropped = self.is_dropped.load(Ordering::Relaxed);
-            if is_dropped || self.map.advise_range(memmap2::Advice::PopulateRead, at, len).is_err()
-            {
+            let populate = || self.map.advise_range(memmap2::Advice::PopulateRead, at, len);
+            let (populated, time) = cancel::timed(populate);
+            if populated.is_err() {
                 return;
+            }
+            if is_alone && time > SLOW_STEP {
+                is_alone = false;
+                (1..most).for_each(|_| read_in_background(self, 1));
             }
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn read(&self) {
+    fn read(self: &Arc<Self>, _most: usize) {
         let _ = self.map.advise(memmap2::Advice::WillNeed);
     }
 }
