@@ -38,7 +38,7 @@ pub enum LoadWay {
     /// left, they are read at once. Otherwise those that are not cached are read when they are used
     /// (Linux: about 2 MiB at a time). If this way is chosen for 32 MiB or more that fit, a thread
     /// also reads them in the background, from the first to the last, or four if the medium is
-    /// slow; they end with the last byte, or soon after the [`Loaded`](super::Loaded) is dropped.
+    /// slow; they end with the last byte, or when the [`Loaded`](super::Loaded) is dropped.
     /// Needs [`LoadOptions::allow_map`], and one range.
     Map,
     /// Several threads read steps of 1 MiB past the page cache, by `O_DIRECT` (Linux). Where the

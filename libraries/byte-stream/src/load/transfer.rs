@@ -4,6 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
@@ -326,41 +327,52 @@ pub(super) fn request_ahead(file: &File, offset: u64, len: u64) {
 }
 
 /// A mapping, and the threads that may bring its pages into the cache before they are used.
-pub(super) struct LoadedMap(Arc<ReadMap>);
+pub(super) struct LoadedMap {
+    shared: Arc<ReadMap>,
+    /// A process that is forked from it has the mapping, but not the threads.
+    process: u32,
+}
 
 struct ReadMap {
     map: Mmap,
     /// Where the next thread reads; from the end on there is nothing to read.
     next: AtomicUsize,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl LoadedMap {
     fn new(map: Mmap, is_read_in_background: bool) -> LoadedMap {
-        let shared = Arc::new(ReadMap { map, next: AtomicUsize::new(0) });
+        let (next, threads) = (AtomicUsize::new(0), Mutex::default());
+        let shared = Arc::new(ReadMap { map, next, threads });
         if is_read_in_background {
             read_in_background(&shared, MOST_READERS);
         }
-        LoadedMap(shared)
+        LoadedMap { shared, process: std::process::id() }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.0.map
+        &self.shared.map
     }
 }
 
 impl Drop for LoadedMap {
-    /// The threads are not awaited: each gives the mapping back after its step. A process that was
-    /// forked has none.
+    /// Nothing is read afterwards: the threads end after their steps.
     fn drop(&mut self) {
-        self.0.next.store(self.0.map.len(), Ordering::Relaxed);
+        self.shared.next.store(self.shared.map.len(), Ordering::Relaxed);
+        let last = || lock(&self.shared.threads).pop();
+        while let Some(thread) = last().filter(|_| self.process == std::process::id()) {
+            let _ = thread.join();
+        }
     }
 }
 
 /// Starts a thread that reads the mapping, and that is joined by others if the medium is slow. If
 /// the system allows no more threads, the pages are read when they are used.
 fn read_in_background(shared: &Arc<ReadMap>, most: usize) {
-    let shared = Arc::clone(shared);
-    let _ = std::thread::Builder::new().spawn(move || shared.read(most));
+    let reader = Arc::clone(shared);
+    if let Ok(thread) = std::thread::Builder::new().spawn(move || reader.read(most)) {
+        lock(&shared.threads).push(thread);
+    }
 }
 
 impl ReadMap {

@@ -234,6 +234,7 @@ fn a_mapping_of_what_is_not_cached_is_read_in_the_background() {
     };
     evict();
     let loaded = load(file.path(), &options(LoadWay::Auto)).unwrap();
+    let evicted = loaded.choice().cached_share;
     assert_eq!(loaded.choice().way, LoadWay::Map, "{}", loaded.choice());
     assert!(*loaded == *data);
     drop(loaded);
@@ -248,6 +249,13 @@ fn a_mapping_of_what_is_not_cached_is_read_in_the_background() {
         }
     }
     drop(untouched);
+    evict();
+    drop(load(file.path(), &options(LoadWay::Auto)).unwrap());
+    evict();
+    let again = load(file.path(), &options(LoadWay::Auto)).unwrap();
+    let share = |loaded: &byte_stream::Loaded| loaded.choice().cached_share;
+    assert!(evicted.is_none_or(|share| share > 0.0) || share(&again) == Some(0.0), "{again:?}");
+    drop(again);
     evict();
     let cut = load(file.path(), &options(LoadWay::Auto)).unwrap();
     // What only the background would touch ends no process.
