@@ -190,9 +190,9 @@ typedef struct BytelabLoadOptions {
   uint32_t way;
   // The number of threads, where several read at once, up to 256; 0: it is chosen.
   size_t threads;
-  // Allows to map the file, which is chosen if it does not fit into the memory that is left. The
-  // caller promises that no process changes or truncates the file until `bytelab_loaded_free`:
-  // the bytes would change, too, and a page that was cut off ends the process by `SIGBUS`.
+  // Allows to map the file, which is then chosen for 1 MiB and more. The caller promises that no
+  // process changes or truncates the file until `bytelab_loaded_free`: the bytes would change,
+  // too, and a page that was cut off ends the process by `SIGBUS`.
   bool allow_map;
   // Called after each step by one thread at a time, which may be another one than the caller's;
   // or null. `total_bytes` is 0 if it is not known. If it returns false, the loading ends:
