@@ -59,8 +59,8 @@ impl fmt::Display for LoadWay {
 }
 
 /// Why a way was chosen. The first that is true decides, in this order. Where a mapping is allowed,
-/// [`LoadWay::Map`] is chosen for all of them but the first three, because it does not copy;
-/// whether the bytes fit into memory is then asked for 32 MiB and more.
+/// [`LoadWay::Map`] is chosen for all of them but the first three, because it does not copy. The
+/// memory that is left is then looked up only for 32 MiB and more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LoadReason {
